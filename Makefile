@@ -7,6 +7,10 @@ BENCH  := $(VENV)/.bench-installed
 DATABASES := $(VENV)/.databases-installed
 WEB    := $(VENV)/.web-installed
 WORKERS ?= auto
+PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
+COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" pyproject.toml
+# Dependency groups of pyproject.toml that are installed on top of dev.
+EXTRA_GROUPS := bench databases web
 
 .DEFAULT_GOAL := help
 
@@ -17,7 +21,7 @@ SECONDS ?= 300
 PYTHONS ?= 3.12 3.13 3.14
 TESTS ?= tests/objects tests/schema tests/secrets tests/controller tests/testing
 
-.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane contract-real examples-real examples-kopf controllers difference bench docs report lock clean
+.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference bench pictures docs report lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -36,7 +40,7 @@ test-databases: $(DATABASES) ## Test the database operators on real servers, whi
 
 test-web: $(WEB) ## Test the web view in a real Chromium, which it installs if it may (Debian, root)
 	@command -v chromium >/dev/null || tools/install_chromium.sh
-	STEERSMAN_WEB=1 $(BIN)/pytest -q tests/webview
+	STEERSMAN_WEB=1 $(BIN)/pytest -q -n $(WORKERS) tests/webview
 
 screenshots: $(WEB) ## Write the pictures of the web view in docs/images
 	@command -v chromium >/dev/null || tools/install_chromium.sh
@@ -60,6 +64,12 @@ scaffold-check: $(DEV) ## Begin a project in a fresh virtual environment and run
 control-plane: $(DEV) ## Build a real kube-apiserver and etcd for tests (needs Go; once, minutes)
 	@$(BIN)/python -m tools.control_plane build
 
+real-cluster: $(DEV) ## Run a real single-node cluster until Ctrl-C (needs root, Go, Debian packages)
+	@$(BIN)/python -m tools.real_cluster up
+
+e2e-real: $(DATABASES) ## Deploy operators to real clusters, from scaffold to undeploy: SCENARIOS="fleet" (needs root, Go)
+	@$(BIN)/python -m tools.real_cluster.scenarios $(SCENARIOS)
+
 contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver with its controllers, too (needs Go)
 	$(BIN)/python -m tools.control_plane run --controllers -- $(BIN)/pytest -q -rs tests/contract -k real
 
@@ -80,6 +90,9 @@ controllers: $(DEV) ## Run the real kube-controller-manager on the embedded serv
 bench: $(BENCH) ## Measure beside other frameworks and print ratios
 	$(BIN)/python -m bench
 
+pictures: $(DEV) ## Draw the pictures of docs/architecture.md
+	$(BIN)/python -m tools.architecture_pictures
+
 docs: $(DEV) ## Run the code of the guides as tests
 	$(BIN)/pytest -q docs README.md
 
@@ -87,10 +100,14 @@ report: $(DEV) ## Write the tables of docs/apiserver.md from replayed recordings
 	$(BIN)/python -m tools.apiserver_report
 
 lock: $(DEV) ## Renew the hash-locked requirement files (needs network)
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev pyproject.toml -o requirements/dev.txt
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --group bench pyproject.toml -o requirements/bench.txt
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --group databases pyproject.toml -o requirements/databases.txt
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --group web pyproject.toml -o requirements/web.txt
+	$(COMPILE) --group dev -o requirements/dev.txt
+	@# The other files hold only the packages that dev.txt lacks, so each hash is in one file.
+	for group in $(EXTRA_GROUPS); do \
+		$(COMPILE) --group dev --group $$group --constraint requirements/dev.txt -o requirements/$$group.txt \
+			$$(sed -nE 's/^([a-z0-9._-]+)==.*/--no-emit-package \1/p' requirements/dev.txt) && \
+		{ echo "-r dev.txt"; sed '/^$$/,$$d' requirements/$$group.txt; } > requirements/$$group.new && \
+		mv requirements/$$group.new requirements/$$group.txt || exit 1; \
+	done
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -101,16 +118,16 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)
 
 $(DEV): $(VENV)/bin/python requirements/dev.txt pyproject.toml
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(PIP) --require-hashes -r requirements/dev.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(BENCH): $(DEV) requirements/bench.txt
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/bench.txt
+	@$(PIP) --require-hashes -r requirements/bench.txt
 	@touch $@
 
 $(DATABASES): $(DEV) requirements/databases.txt
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/databases.txt
+	@$(PIP) --require-hashes -r requirements/databases.txt
 	@touch $@
 
 $(WEB): $(DEV) requirements/web.txt

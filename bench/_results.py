@@ -14,21 +14,21 @@ _BAR, _GAP, _LEFT, _WIDTH = 22, 10, 250, 420
 
 @dataclass(slots=True)
 class Results:
-    """What several contenders took for the same work, round after round."""
+    """Measurements of several contenders for the same work, one value for each round."""
 
     name: str
     title: str
-    #: Contender → measure → one value a round.
+    #: Values of all rounds, keyed by contender and measure.
     values: dict[str, dict[str, list[float]]] = field(default_factory=dict)
 
     def add(self, contender: str, **measures: float) -> None:
-        """Note one round of a contender."""
+        """Record one round of a contender."""
         known = self.values.setdefault(contender, {})
         for measure, value in measures.items():
             known.setdefault(measure, []).append(value)
 
     def medians(self, contender: str) -> dict[str, float]:
-        """Give the median of every measure."""
+        """Return the median of every measure."""
         return {measure: statistics.median(values) for measure, values in self.values[contender].items()}
 
     def show(self) -> None:

@@ -32,7 +32,7 @@ CLIENTS = 32
 OBJECTS = 10_000
 REAL_CREATES = 2_000
 GETS = 10_000
-#: Updates written while so many watch: enough to last, not so many that one watcher alone takes minutes.
+#: Number of updates for a number of watchers: enough to measure, but less than minutes for one watcher.
 FAN_OUT = {1: 4_000, 10: 4_000, 100: 3_000}
 GROUP = "/apis/bench.example.com/v1"
 PATH = f"{GROUP}/namespaces/default/gadgets"
@@ -41,7 +41,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def definition() -> dict[str, Any]:
-    """Make a definition with bounds, an enumeration, a keyed list, defaults and a rule: what an operator's has."""
+    """Return a typical CRD: bounds, an enumeration, a keyed list, defaults and a CEL rule."""
     item = {
         "type": "object",
         "required": ["key"],
@@ -87,7 +87,7 @@ def definition() -> dict[str, Any]:
 
 
 def gadget(name: str) -> bytes:
-    """Make an object of about 1.2 KB."""
+    """Return an object of about 1.2 KB."""
     body = {
         "apiVersion": "bench.example.com/v1",
         "kind": "Gadget",
@@ -112,7 +112,7 @@ class Target:
     results: dict[str, float] = field(default_factory=dict)
 
     def cpu(self) -> float:
-        """Give the CPU seconds that it has used."""
+        """Return the CPU seconds that the server has used."""
         total = 0
         for pid in self.pids:
             after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -120,13 +120,13 @@ class Target:
         return total / _TICKS
 
     def memory(self) -> float:
-        """Give its resident megabytes."""
+        """Return the resident megabytes of the server."""
         pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in self.pids)
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _installed(folder: Path) -> dict[str, str]:
-    """Give the environment of an installed program: one whose modules have been compiled before."""
+    """Return the environment of an installed program, whose modules are compiled."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
 
@@ -166,7 +166,7 @@ def real() -> Iterator[Target | None]:
 
 
 async def _at_once(work: Callable[[int], Awaitable[None]], count: int) -> float:
-    """Do something that often, 32 at a time; give the seconds it took."""
+    """Run a request so many times, 32 concurrently; return the seconds."""
     numbers = iter(range(count))
 
     async def client() -> None:
@@ -207,7 +207,7 @@ async def _measure(target: Target) -> None:
             await ask("POST", PATH, gadget(f"g-{number:05}"))
 
         count = OBJECTS if target.name == "steersman" else REAL_CREATES
-        await _at_once(create, 200)  # connections, and whatever is built on first use
+        await _at_once(create, 200)  # opens connections, and fills caches
         for number in range(200):
             await ask("DELETE", f"{PATH}/g-{number:05}")
         cpu = target.cpu()
@@ -242,7 +242,7 @@ async def _fill(ask: Callable[..., Awaitable[bytes]], count: int) -> None:
 
 
 async def _served(ask: Callable[..., Awaitable[bytes]]) -> None:
-    """Wait until the new kind is served: a real server takes a moment."""
+    """Wait until the new kind is served, which takes a moment on a real server."""
     for _ in range(200):
         try:
             await ask("GET", PATH)
@@ -253,7 +253,7 @@ async def _served(ask: Callable[..., Awaitable[bytes]]) -> None:
 
 
 async def _fan_out(target: Target, ask: Callable[..., Awaitable[bytes]], watchers: int, updates: int) -> None:
-    """Write while many watch; it ends when every watcher has seen the last write."""
+    """Write updates with many watchers; return after every watcher has received the last one."""
     body = json.loads(await ask("GET", f"{PATH}?limit=1"))
     version = body["metadata"]["resourceVersion"]
     arguments = [str(target.kubeconfig), version, str(watchers), str(updates)]
@@ -271,7 +271,7 @@ async def _fan_out(target: Target, ask: Callable[..., Awaitable[bytes]], watcher
 
     begun = time.perf_counter()
     await _at_once(touch, updates)
-    await reader.stdout.readline()  # every watcher has everything
+    await reader.stdout.readline()  # every watcher has received everything
     took = time.perf_counter() - begun
     target.results[f"deliveries/s, {watchers} watchers"] = watchers * updates / took
     target.results[f"CPU µs a delivery, {watchers} watchers"] = (target.cpu() - cpu) / watchers / updates * 1e6
@@ -279,7 +279,7 @@ async def _fan_out(target: Target, ask: Callable[..., Awaitable[bytes]], watcher
 
 
 class _Counter(asyncio.Protocol):
-    """A watcher that only counts lines: events end in one, and their JSON holds none."""
+    """A watcher that only counts lines: each event is one line."""
 
     def __init__(self, request: bytes, expected: int, opened: asyncio.Semaphore, done: asyncio.Semaphore) -> None:
         self._request = request
@@ -298,7 +298,7 @@ class _Counter(asyncio.Protocol):
             self._is_open = True
             self._opened.release()
             data = data.partition(b"\r\n\r\n")[2]
-        # A chunk's own line breaks are CRLF, and may be cut anywhere.
+        # Line breaks of the chunked encoding are CRLF, and may be split anywhere.
         seen = self._last + data
         self._left -= data.count(b"\n") - seen.count(b"\r\n")
         self._last = data[-1:]
@@ -382,7 +382,7 @@ def _report(ours: dict[str, float], theirs: dict[str, float]) -> None:
         ("start in-process ≤ 50 ms", ours["start in-process, first ms"] <= 50),
         ("start of `steer server` ≤ 300 ms", ours["start"] <= 0.3),
         ("memory idle ≤ 60 MB", ours["idle MB"] <= 60),
-        # The clients share the cores with the server: what it could deliver is told by its own CPU time.
+        # The clients share the cores with the server, so its CPU time shows what it could deliver.
         ("fan-out to 100 watchers ≥ 100,000 per CPU second", ours["CPU µs a delivery, 100 watchers"] <= 10),
     ]
     if theirs:

@@ -1,4 +1,4 @@
-"""What it costs to check a validation rule, beside Google's CEL in C++: the rules that custom resources really have."""
+"""Time to check a validation rule, compared with Google's CEL in C++: typical rules of custom resources."""
 
 from collections.abc import Callable
 from time import perf_counter
@@ -43,7 +43,7 @@ _VALUE: dict[str, Any] = {
     "labels": {"app": "web", "tier": "front", "team": "shop"},
 }
 
-#: Each rule, and whether plain CEL can evaluate it too: the libraries of Kubernetes exist nowhere else.
+#: Each rule, and whether plain CEL can evaluate it, too: it lacks the libraries of Kubernetes.
 _RULES: list[tuple[str, bool]] = [
     ("self.replicas <= self.maximum", True),
     ("!has(self.mode) || self.mode in ['active', 'standby']", True),
@@ -67,7 +67,7 @@ class _Row(NamedTuple):
 
 
 def _microseconds(work: Callable[[], object]) -> float:
-    """Give the best mean of several rounds: the least disturbed one."""
+    """Return the lowest mean of several rounds, which is the least disturbed one."""
     work()
     times = []
     for _ in range(_ROUNDS):
@@ -112,7 +112,7 @@ def _compile_times() -> None:
 
 
 def main() -> None:
-    """Print the microseconds of one check, and how many times as fast it is as C++ called from Python."""
+    """Print the microseconds of one check, and the ratio to C++ called from Python."""
     print(f"{'check µs':>9} {'metered µs':>11} {'C++ µs':>8} {'ratio':>7}  rule")
     for rule, everywhere in _RULES:
         row = _measure(rule, everywhere=everywhere)

@@ -1,4 +1,4 @@
-"""What it costs to read and to write one object of 2.7 KB, beside the models of other clients: a Pod from a server."""
+"""Time to read and write one Pod of 2.7 KB, compared with the models of other clients."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _SECONDS_A_ROUND = 0.05
 
 
 def pod() -> dict[str, Any]:
-    """Give a Pod with what a cluster adds to it: defaults, volumes, tolerations, conditions, container statuses."""
+    """Return a Pod as a cluster stores it: with defaults, volumes, tolerations, conditions and container statuses."""
     mount = {"mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "name": "kube-api-access", "readOnly": True}
     probe = {
         "httpGet": {"path": "/healthz", "port": "http", "scheme": "HTTP"},
@@ -95,7 +95,7 @@ def pod() -> dict[str, Any]:
 
 
 class Codec(NamedTuple):
-    """One way to read bytes and to write an object."""
+    """A library that reads bytes and writes objects."""
 
     name: str
     read: Callable[[bytes], Any]
@@ -103,7 +103,7 @@ class Codec(NamedTuple):
 
 
 def codecs() -> list[Codec]:
-    """Give the ways to compare; all of them go from and to bytes."""
+    """Return the libraries to compare; all of them read and write bytes."""
     client = kubernetes.client.ApiClient()
 
     def compact(document: Any) -> bytes:
@@ -113,7 +113,7 @@ def codecs() -> list[Codec]:
         Codec("steersman, typed", lambda data: decode(Pod, data), encode),
         Codec("steersman, Unstructured", lambda data: decode(Unstructured, data), encode),
         Codec("json, dicts", json.loads, compact),
-        # lightkube's client does exactly this; its quantities stay texts, and its objects forget what they do not know.
+        # As lightkube's client does; its quantities stay strings, and its objects drop unknown fields.
         Codec("lightkube", lambda data: msgspec.json.decode(data, type=lightkube_core.Pod), msgspec.json.encode),
         Codec(
             "kubernetes",
@@ -124,7 +124,7 @@ def codecs() -> list[Codec]:
 
 
 def repeated(work: Callable[[], Any], count: int) -> float:
-    """Give the seconds that so many calls take."""
+    """Return the seconds for a number of calls."""
     begin = perf_counter()
     for _ in range(count):
         work()
@@ -132,7 +132,7 @@ def repeated(work: Callable[[], Any], count: int) -> float:
 
 
 def microseconds(works: list[Callable[[], Any]]) -> list[float]:
-    """Give the time of one call of each: the best of several rounds, taken in turns, for noise only ever adds."""
+    """Return the time of one call of each: the best of several rounds in turns, because noise only adds."""
     counts = []
     for work in works:
         work()

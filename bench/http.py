@@ -1,4 +1,4 @@
-"""What one HTTP request costs in CPU time: our client beside aiohttp and httpx2, our server beside aiohttp.web.
+"""CPU time of one HTTP request: our client compared with aiohttp and httpx2, our server with aiohttp.web.
 
 Every client asks the same server (ours, in a process of its own); every server is asked by the same client (ours). All
 run on uvloop, 16 requests at a time over kept-alive connections, with an answer of 2.7 KB.
@@ -160,7 +160,7 @@ async def _server(name: str) -> AsyncIterator[str]:
 
 
 async def _measure() -> tuple[dict[str, float], dict[str, float]]:
-    """Take the best of several rounds, in each of which everyone has a turn."""
+    """Return the best of several rounds, in which the contenders take turns."""
     clients = dict.fromkeys(_CLIENTS, float("inf"))
     servers = dict.fromkeys(_SERVERS, float("inf"))
     async with _server("ours") as ours, _server("aiohttp.web") as theirs:

@@ -1,4 +1,4 @@
-"""What it costs to import a client library: each in a fresh process, the median of five, the interpreter taken off.
+"""Time to import a client library: each in a fresh process, median of five, without the interpreter's own start.
 
 All are imported from byte code that was compiled before, as after an installation.
 """
@@ -18,7 +18,7 @@ _KINDS = ["rbac_v1", "core_v1", "apps_v1", "resource_v1"]
 
 
 def milliseconds(program: str, byte_code: str) -> float:
-    """Give the time of one fresh Python that runs this program."""
+    """Return the time of a fresh Python that runs this program."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = byte_code
     begin = perf_counter()
@@ -28,7 +28,7 @@ def milliseconds(program: str, byte_code: str) -> float:
 
 
 def medians(programs: list[str]) -> dict[str, float]:
-    """Give the median time of each program, run in turns; the first round only compiles."""
+    """Return the median time of each program, run in turns; the first round only compiles."""
     times: dict[str, list[float]] = {program: [] for program in programs}
     with TemporaryDirectory() as byte_code:
         for _ in range(_ROUNDS + 1):
@@ -38,8 +38,8 @@ def medians(programs: list[str]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print a table of milliseconds and ratios; kinds are also shown beyond what msgspec takes alone."""
-    # Names of the facade are loaded on first use, so that importing it says little; its client is what peers are.
+    """Print a table of milliseconds and ratios; for kinds also without the time of msgspec."""
+    # Names of the package are loaded on first use, so the client is compared with its peers.
     client = "from steersman import Client"
     peers = ["import steersman", client, *(f"import {peer}" for peer in _PEERS)]
     kinds = [f"import steersman.kinds.{module}" for module in _KINDS]

@@ -1,4 +1,4 @@
-"""The informer: cold sync, watch ingest, memory a cached object. One process serves, the measured one only reads."""
+"""The informer: cold sync, watch ingest, memory per cached object. One process serves, the measured one only reads."""
 
 import asyncio
 import gc
@@ -31,7 +31,7 @@ JSON = [("content-type", "application/json")]
 
 
 def widget(number: int, version: int, *, padding: int) -> dict[str, Any]:
-    """Make an object with managedFields, as an operator's status writes leave it."""
+    """Return an object with managedFields, as after status writes of an operator."""
     fields = {f"f:field{n}": {} for n in range(20)}
     entry = {"operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": fields}}
     managed = [{"manager": who, **entry} for who in ("kubectl", "operator")]
@@ -48,19 +48,19 @@ def widget(number: int, version: int, *, padding: int) -> dict[str, Any]:
             "resourceVersion": str(1000 + version),
             "uid": f"00000000-0000-4000-8000-{number:012d}",
         },
-        # Nothing that the Go type does not know: it would have less to keep.
+        # Only fields that the Go type has, so that both store the same.
         "spec": {"color": "red", "replicas": number, "notes": ["x" * 73 for _ in range(padding // 76)]},
         "status": {"observedGeneration": version % 7 + 1, "ready": number, "phase": "Ready"},
     }
 
 
 def line(event: str, document: dict[str, Any]) -> bytes:
-    """Write one event."""
+    """Return the frame of one event."""
     return json.dumps({"type": event, "object": document}, separators=(",", ":")).encode() + b"\n"
 
 
 class Flood:
-    """Serves a list of objects, then on the watch all updates at once, as fast as the reader takes them."""
+    """Serves a list of objects, then sends all updates on the watch as fast as the reader accepts them."""
 
     def __init__(self) -> None:
         items = [widget(number, number, padding=1500) for number in range(OBJECTS)]
@@ -74,7 +74,7 @@ class Flood:
         self._chunks = [b"".join(frames[start : start + 50]) for start in range(0, UPDATES, 50)]
 
     def handle(self, request: Request, exchange: Exchange) -> None:
-        """Answer a list whole and a watch bit by bit."""
+        """Respond to a list at once, and to a watch in chunks."""
         if "watch=" not in request.target:
             exchange.respond(Response(200, JSON, self._list))
             return
@@ -113,13 +113,13 @@ class Counter:
         self._reached = asyncio.Event()
 
     def __call__(self, _: object) -> None:
-        """Count one."""
+        """Count one change."""
         self.seen += 1
         if self.seen == self._wanted:
             self._reached.set()
 
     async def reached(self, wanted: int) -> None:
-        """Wait until so many changes were told."""
+        """Wait for a number of changes."""
         if self.seen < wanted:
             self._wanted = wanted
             self._reached.clear()
@@ -157,7 +157,7 @@ async def steersman(port: int) -> dict[str, float]:
 
 
 def _measures(synced: float, synced_cpu: float, memory: float, rate: float, each: float) -> dict[str, float]:
-    """Name what was measured."""
+    """Return the measures with their names."""
     return {
         "cold sync, s": synced,
         "cold sync, CPU s": synced_cpu,
@@ -168,7 +168,7 @@ def _measures(synced: float, synced_cpu: float, memory: float, rate: float, each
 
 
 def client_go(port: int) -> dict[str, float] | None:
-    """Measure client-go's informer on the same server, if Go is there to build it."""
+    """Measure client-go's informer on the same server, if Go is installed."""
     with tempfile.TemporaryDirectory() as directory:
         binary, kubeconfig = Path(directory) / "informer", Path(directory) / "kubeconfig"
         cluster = {"name": "bench", "cluster": {"server": f"http://127.0.0.1:{port}"}}
@@ -190,7 +190,7 @@ def client_go(port: int) -> dict[str, float] | None:
 
 
 def main() -> None:
-    """Start the server in a process of its own, then let both take turns."""
+    """Start the server in its own process, then measure both in turns."""
     code = "import asyncio; from bench.informer import serve; asyncio.run(serve())"
     ours = "import asyncio, json, sys; from bench.informer import steersman; "
     ours += "print(json.dumps(asyncio.run(steersman(int(sys.argv[1])))))"

@@ -1,4 +1,4 @@
-"""What tracking the owners of fields costs: create, update and apply of a custom resource of 1.6 KB.
+"""Time to track the owners of fields: create, update and apply of a custom resource of 1.6 KB.
 
 The yardstick, measured in the same run, is decoding and encoding the object: what any server must do anyway.
 """
@@ -28,7 +28,7 @@ def _keyed(keys: list[str], **fields: Any) -> dict[str, Any]:
 
 
 def schema() -> dict[str, Any]:
-    """Give the schema of a resource with every kind of list and map."""
+    """Return the schema of a resource with every kind of list and map."""
     condition = dict.fromkeys(("type", "status", "reason", "message", "lastTransitionTime"), _STRING)
     spec = {
         "replicas": {"type": "integer"},
@@ -52,7 +52,7 @@ def schema() -> dict[str, Any]:
 
 
 def widget() -> dict[str, Any]:
-    """Give an object of about 1.6 KB."""
+    """Return an object of about 1.6 KB."""
     quantities = {"cpu": "500m", "memory": "256Mi"}
     return {
         "apiVersion": "demo.dev/v1",
@@ -88,7 +88,7 @@ def widget() -> dict[str, Any]:
 
 
 def _microseconds(work: Callable[[], object]) -> float:
-    """Give the time of one call in the best round."""
+    """Return the time of one call in the best round."""
     best = float("inf")
     for _ in range(_ROUNDS):
         calls, start = 0, perf_counter()
@@ -100,14 +100,14 @@ def _microseconds(work: Callable[[], object]) -> float:
 
 
 def _changed(obj: dict[str, Any], part: str, **members: Any) -> dict[str, Any]:
-    """Give a fresh copy with some members of a part replaced; ``None`` removes one."""
+    """Return a fresh copy with some members of a part replaced; ``None`` removes one."""
     copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(obj))
     copy[part] = {key: value for key, value in {**copy[part], **members}.items() if value is not None}
     return copy
 
 
 def cases() -> dict[str, Callable[[], object]]:
-    """Give what is measured, by name."""
+    """Return the measured calls, keyed by name."""
     kind = type_builder().custom_resource(schema())
     main = Endpoint(api_version="demo.dev/v1", type=kind, reset_fields=set_of(("status",)))
     status = Endpoint(

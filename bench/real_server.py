@@ -127,7 +127,7 @@ KOPF_RECONCILE = textwrap.dedent(
     def configure(settings, **_):
         settings.posting.enabled = False
         settings.queueing.worker_limit = 16
-        # A worker waits here for more news of its object before it takes another: with kopf's own 5 s, sixteen
+        # A worker waits here for more events of its object before it takes another: with kopf's own 5 s, sixteen
         # workers would need a quarter of an hour. Without a limit it takes longer too, and three times the memory.
         settings.queueing.idle_timeout = 0.01
 
@@ -185,7 +185,7 @@ async def _forget_statuses(kubeconfig: Path) -> None:
 
 
 def _measured(command: list[str], **environment: str) -> dict[str, Any] | None:
-    """Run a contender; what it printed first is its result."""
+    """Run a contender; its first line of output is the result."""
     try:
         answer = subprocess.run(  # noqa: S603 - our own programs
             command, env={**os.environ, **environment}, capture_output=True, text=True, check=True, timeout=300
@@ -210,7 +210,7 @@ def _build(folder: Path) -> Path | None:
             command = ["go", "build", "-o", str(folder / name), f"./{name}"]
             subprocess.run(command, cwd=source, check=True, capture_output=True)  # noqa: S603 - go as the user has it
     except (OSError, subprocess.SubprocessError):
-        print("client-go: not measured, it cannot be built here")
+        print("client-go: not measured, it cannot be built")
         return None
     return folder
 
@@ -252,13 +252,13 @@ def main() -> None:
     """Measure, if a real control plane was built."""
     binaries = Binaries.if_built()
     if binaries is None:
-        print("not measured: there is no kube-apiserver; `make control-plane` builds one")
+        print("not measured: kube-apiserver is missing; `make control-plane` builds it")
         return
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, ControlPlane(binaries, controllers=False) as plane:
         go = _build(Path(folder))
         asyncio.run(_fill(plane.kubeconfig, 0, RECONCILED))
         _reconcile(plane, go)
-        # Anew: those that were reconciled carry what their operators wrote.
+        # New objects: the others have the status and annotations of the operators before.
         asyncio.run(_empty(plane.kubeconfig))
         asyncio.run(_fill(plane.kubeconfig, 0, OBJECTS))
         _sync(plane, go)

@@ -1,4 +1,4 @@
-"""Reconciles: objects brought to a status, one patch each, beside client-go and kopf on embedded servers in one run.
+"""Reconciles with one status patch each, compared with client-go and kopf on embedded servers in one run.
 
 Measured: wall and CPU time of the operator's process alone, and the time from a change to its reconcile.
 """
@@ -32,7 +32,7 @@ OBJECTS, KOPF_OBJECTS, CHANGES = 3000, 300, 300
 
 @contextlib.contextmanager
 def server() -> Iterator[Path]:
-    """Run an embedded server in a process of its own; give its kubeconfig."""
+    """Run an embedded server in its own process; yield its kubeconfig."""
     with tempfile.TemporaryDirectory() as directory:
         kubeconfig = Path(directory) / "kubeconfig"
         command = [sys.executable, "-m", "steersman.cli", "server", "--kubeconfig", str(kubeconfig)]
@@ -62,7 +62,7 @@ async def fill(kubeconfig: str, count: int) -> None:
 
 
 async def steersman(kubeconfig: Path) -> float:
-    """Measure our operator; give its CPU seconds a reconcile."""
+    """Measure our operator; return its CPU seconds per reconcile."""
     config = ClusterConfig.from_kubeconfig(kubeconfig)
     progress = Progress()
     stop = asyncio.Event()
@@ -84,7 +84,7 @@ async def steersman(kubeconfig: Path) -> float:
 
 
 async def changes(client: Client, progress: Progress) -> list[float]:
-    """Change objects one after another; give the seconds until each was reconciled."""
+    """Change objects one after another; return the seconds until each was reconciled."""
     latencies = []
     for number in range(CHANGES):
         name = f"widget-{number:04d}"
@@ -127,7 +127,7 @@ KOPF = textwrap.dedent(
 
 
 def kopf(kubeconfig: Path) -> float | None:
-    """Measure kopf with fewer objects, as it is slower; give its CPU seconds a reconcile."""
+    """Measure kopf with fewer objects, because it is slower; return its CPU seconds per reconcile."""
     try:
         answer = subprocess.run(  # noqa: S603 - our own interpreter
             [sys.executable, "-c", KOPF, str(KOPF_OBJECTS)],
@@ -149,7 +149,7 @@ def kopf(kubeconfig: Path) -> float | None:
 
 
 def client_go(kubeconfig: Path) -> float | None:
-    """Measure a client-go controller if Go is there to build it; give its CPU seconds a reconcile."""
+    """Measure a client-go controller if Go is installed; return its CPU seconds per reconcile."""
     folder = Path(__file__).parent / "go"
     binary = kubeconfig.with_name("reconcile")
     try:
@@ -167,7 +167,7 @@ def client_go(kubeconfig: Path) -> float | None:
 
 
 def main() -> None:
-    """Measure each against a server of its own."""
+    """Measure each with its own server."""
     with server() as kubeconfig:
         prepare(kubeconfig, OBJECTS)
         with asyncio.Runner(loop_factory=uvloop.Loop) as runner:
@@ -184,7 +184,7 @@ def main() -> None:
 
 
 def prepare(kubeconfig: Path, count: int) -> None:
-    """Fill a server, in a process of its own: neither its time nor its memory is measured."""
+    """Fill a server from a separate process, whose time and memory are not measured."""
     code = f"import asyncio; from bench.reconcile import fill; asyncio.run(fill({str(kubeconfig)!r}, {count}))"
     subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 - ourselves
 

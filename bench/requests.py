@@ -1,4 +1,4 @@
-"""Building requests and reading answers: microseconds each, without any I/O."""
+"""Building requests and reading responses: microseconds each, without I/O."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What it costs to prune, default and validate one custom object of 1.6 KB, and to compile its CRD.
+"""Time to prune, default and validate one custom object of 1.6 KB, and to compile its CRD.
 
 Beside it two JSON Schema validators. They only validate: they neither prune nor default, know no list types, and have
 other messages. The rules in CEL are left out here on both sides; `bench.cel` measures those.
@@ -24,19 +24,19 @@ _SEEDS = Path(__file__).parent.parent / "tests" / "golden" / "seed-crds.yaml"
 
 
 def mgors() -> dict[str, Any]:
-    """Give the CRD of a Mongo replica set."""
+    """Return the CRD of a MongoDB replica set."""
     return next(crd for crd in yaml.safe_load_all(_SEEDS.read_text()) if crd["metadata"]["name"].startswith("mgorses"))
 
 
 def without_rules(schema: Any) -> Any:
-    """Give a schema without its CEL rules."""
+    """Return a schema without its CEL rules."""
     if isinstance(schema, dict):
         return {key: without_rules(part) for key, part in schema.items() if key != "x-kubernetes-validations"}
     return [without_rules(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def replica_set() -> dict[str, Any]:
-    """Give an object of the kind: users with roles, storage, backup."""
+    """Return an object of the kind: users with roles, storage, backup."""
     users = [
         {
             "name": f"application-user-{number}",
@@ -66,7 +66,7 @@ def replica_set() -> dict[str, Any]:
 
 
 def microseconds(works: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Measure one call of each: the best of a few rounds, taken in turn, because others use the machine too."""
+    """Return the time of one call of each: the best of a few rounds in turns, because noise only adds."""
     best = dict.fromkeys(works, float("inf"))
     for _ in range(_ROUNDS):
         for name, work in works.items():

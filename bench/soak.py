@@ -31,20 +31,20 @@ FAULTS: tuple[Fault, ...] = (Reset(), Lose(), Refuse(500), Refuse(409, "Conflict
 
 
 class SoakSpec(Model):
-    """What is wanted."""
+    """The wanted state."""
 
     children: int = 0
 
 
 class SoakStatus(Status):
-    """What is."""
+    """The observed state."""
 
     children: int = 0
 
 
 @custom_resource("soak.example.com/v1")
 class Soak(Resource[SoakSpec, SoakStatus]):
-    """Something with children."""
+    """A kind with children."""
 
 
 operator = Operator("soak")
@@ -52,7 +52,7 @@ operator = Operator("soak")
 
 @operator.reconciler(Soak, owns=[ConfigMap], workers=8)
 async def reconcile(soak: Soak, ctx: Context[Soak]) -> None:
-    """Have as many children as wanted."""
+    """Create and delete children."""
     for number in range(soak.spec.children):
         await ctx.apply(ConfigMap(meta(f"{soak.name}-{number}"), data={"generation": str(soak.generation)}))
     await ctx.prune(ConfigMap)
@@ -61,13 +61,13 @@ async def reconcile(soak: Soak, ctx: Context[Soak]) -> None:
 
 @reconcile.cleanup
 async def cleanup(_: Soak, ctx: Context[Soak]) -> None:
-    """Take the children along."""
+    """Delete the children."""
     for child in ctx.owned(ConfigMap):
         await ctx.delete(child)
 
 
 async def serve() -> None:
-    """Serve an API that fails now and then, until killed; print the port first."""
+    """Serve an API with random failures until killed; print the port first."""
     clock = RealClock()
     faults = Faults(ApiServer(clock=clock))
     async with Server(faults, clock=clock) as server:
@@ -84,14 +84,14 @@ async def serve() -> None:
 
 
 def memory() -> float:
-    """Give the memory of this process in MiB, after a collection."""
+    """Return the memory of this process in MiB, after a collection."""
     gc.collect()
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     return int(pages) * resource.getpagesize() / 2**20
 
 
 class Storm:
-    """Changes the world at random, and remembers what it asked for."""
+    """Changes objects at random, and records the wanted state."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -117,14 +117,14 @@ class Storm:
             self.wanted[name] = children
 
     async def blow(self, seconds: float) -> None:
-        """Change things for some seconds."""
+        """Change objects for some seconds."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             await self.step()
             await asyncio.sleep(0.002)
 
     async def check(self) -> None:
-        """Wait until everything is as it was asked for."""
+        """Wait until the observed state is the wanted one."""
 
         async def as_wanted() -> bool:
             try:
@@ -138,7 +138,7 @@ class Storm:
 
 
 async def soak(port: int, minutes: float) -> None:
-    """Blow and check, again and again."""
+    """Repeat changes and checks."""
     clock = RealClock()
     config = ClusterConfig(server=f"http://127.0.0.1:{port}")
     transport, other = HttpTransport(config, clock=clock), HttpTransport(config, clock=clock)
@@ -162,7 +162,7 @@ async def soak(port: int, minutes: float) -> None:
 
 
 def main() -> None:
-    """Soak for the minutes named on the command line."""
+    """Run for the minutes given on the command line."""
     logging.getLogger("steersman").setLevel(logging.CRITICAL)
     minutes = next((float(argument) for argument in sys.argv[2:] if argument.replace(".", "").isdigit()), MINUTES)
     code = "import asyncio; from bench.soak import serve; asyncio.run(serve())"

@@ -47,7 +47,7 @@ def _page_through(store: Store) -> None:
 def main() -> None:
     """Print the table."""
     objects = _objects()
-    # As a server would: what is there at the start is not looked at again and again.
+    # As a server does: objects that exist at the start are excluded from garbage collection.
     thresholds = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)

@@ -1,4 +1,4 @@
-"""What one watch event costs a client in CPU time: ours beside kubernetes, kubernetes-asyncio, lightkube and kr8s.
+"""CPU time of one watch event in a client: ours compared with kubernetes, kubernetes-asyncio, lightkube and kr8s.
 
 Every client, in a process of its own, follows the same server, which sends prebuilt events of 1.7 KB as fast as they
 are taken; each counts the typed objects that it hands to its caller. Import and connecting are not counted.
@@ -24,13 +24,13 @@ from steersman.serving.server import Server
 
 EVENTS = 20_000
 ROUNDS = 3
-#: Events that pass before the clock starts: what a client does once is not what an event costs.
+#: Events before the measurement starts, which exclude one-time costs of a client.
 WARM_UP = 500
 _BATCH = 50
 
 
 def frame(number: int) -> bytes:
-    """Give one event about a ConfigMap of 1.7 KB, as a server sends it."""
+    """Return one event about a ConfigMap of 1.7 KB, as a server sends it."""
     metadata = {
         "name": f"config-{number % 1000}",
         "namespace": "default",
@@ -45,7 +45,7 @@ def frame(number: int) -> bytes:
 
 
 class Blaster:
-    """An API server whose watches send prebuilt events without end."""
+    """An API server whose watches send prebuilt events endlessly."""
 
     def __init__(self) -> None:
         self._api = ApiServer()
@@ -54,7 +54,7 @@ class Blaster:
         ]
 
     def handle(self, request: Request, exchange: Exchange) -> Any:
-        """Send events to watches; leave the rest to the server."""
+        """Send events to watches; pass other requests to the server."""
         if "watch=" not in request.target or "sendInitialEvents" in request.target:
             return self._api.handle(request, exchange)
         stream = exchange.stream(200, [("content-type", "application/json")])
@@ -70,14 +70,14 @@ class Blaster:
 
 
 class Count:
-    """Counts events and remembers the CPU time of the first and the last that count."""
+    """Counts events, and the CPU time between the first and the last measured one."""
 
     def __init__(self) -> None:
         self.seen = 0
         self._begun = 0.0
 
     def one(self) -> bool:
-        """Take one event; tell whether that was the last."""
+        """Count one event; return whether it was the last."""
         self.seen += 1
         if self.seen == WARM_UP:
             self._begun = _cpu()
@@ -94,7 +94,7 @@ def _cpu() -> float:
 
 
 async def follow_steersman() -> None:
-    """Follow with our client."""
+    """Watch with our client."""
     from steersman import Client  # noqa: PLC0415 - each client loads only itself
     from steersman.kinds.core_v1 import ConfigMap  # noqa: PLC0415 - each client loads only itself
 
@@ -110,7 +110,7 @@ async def follow_steersman() -> None:
 
 
 async def follow_kubernetes() -> None:
-    """Follow with the official client."""
+    """Watch with the official client."""
     from kubernetes import client, config, watch  # noqa: PLC0415 - each client loads only itself
 
     config.load_kube_config()
@@ -123,7 +123,7 @@ async def follow_kubernetes() -> None:
 
 
 async def follow_kubernetes_asyncio() -> None:
-    """Follow with the asynchronous client."""
+    """Watch with the asynchronous client."""
     from kubernetes_asyncio import client, config, watch  # noqa: PLC0415 - each client loads only itself
 
     await config.load_kube_config()
@@ -138,7 +138,7 @@ async def follow_kubernetes_asyncio() -> None:
 
 
 async def follow_lightkube() -> None:
-    """Follow with lightkube."""
+    """Watch with lightkube."""
     from lightkube import AsyncClient  # noqa: PLC0415 - each client loads only itself
     from lightkube.resources.core_v1 import ConfigMap  # noqa: PLC0415 - each client loads only itself
 
@@ -150,7 +150,7 @@ async def follow_lightkube() -> None:
 
 
 async def follow_kr8s() -> None:
-    """Follow with kr8s."""
+    """Watch with kr8s."""
     import kr8s.asyncio  # noqa: PLC0415 - each client loads only itself
 
     count = Count()
@@ -204,7 +204,7 @@ async def _measure() -> dict[str, list[float]]:
 
 
 def main() -> None:
-    """Print the CPU time of an event for each client, and how it compares with ours."""
+    """Print the CPU time of an event for each client, and its ratio to ours."""
     results = Results("watch_clients", f"A typed watch event of {len(frame(1))} bytes, {EVENTS:,} of them")
     for name, times in asyncio.run(_measure()).items():
         for micros in times:

@@ -1,4 +1,4 @@
-"""Watch frames: events a second from bytes to typed events, at the chunk sizes that networks give.
+"""Watch frames: events a second from bytes to typed events, for typical chunk sizes.
 
 Beside it: reading every frame with the standard library, which is what clients do that keep no bytes.
 """

@@ -1,4 +1,4 @@
-"""The operator that is measured, and its kind: apart, so that its process imports no more than an operator does."""
+"""The measured operator and its kind, in a module that imports no more than an operator does."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ WORKERS = 16
 
 
 class WidgetSpec(Model):
-    """What is wanted; the fields are those of the Go peer."""
+    """The wanted state; the fields are those of the Go contender."""
 
     color: str = "red"
     replicas: int = 0
@@ -18,7 +18,7 @@ class WidgetSpec(Model):
 
 
 class WidgetStatus(Status):
-    """What is."""
+    """The observed state."""
 
     ready: int = 0
     phase: str = ""
@@ -26,11 +26,11 @@ class WidgetStatus(Status):
 
 @custom_resource("bench.example.com/v1")
 class Widget(Resource[WidgetSpec, WidgetStatus]):
-    """Something that gets a status."""
+    """A kind with a status."""
 
 
 class Progress:
-    """Counts reconciles, and when each generation of each object came."""
+    """Counts reconciles, and records when each generation of each object was reconciled."""
 
     def __init__(self) -> None:
         self.done = 0
@@ -39,14 +39,14 @@ class Progress:
         self.seen: dict[tuple[str, int], float] = {}
 
     def note(self, widget: Widget) -> None:
-        """Note one reconcile."""
+        """Record one reconcile."""
         self.done += 1
         self.seen[widget.name, widget.spec.replicas] = time.perf_counter()
         if self.done >= self.wanted:
             self.reached.set()
 
     async def wait(self, wanted: int) -> None:
-        """Wait for so many reconciles in total."""
+        """Wait for a total number of reconciles."""
         self.wanted = wanted
         if self.done < wanted:
             self.reached.clear()
@@ -54,7 +54,7 @@ class Progress:
 
 
 def operator(progress: Progress) -> Operator:
-    """Make the measured operator."""
+    """Create the measured operator."""
     made = Operator("bench")
 
     @made.reconciler(Widget, workers=WORKERS)

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/apiserver.md from what the embedded API server does: ``python -m tools.apiserver_report``.
+"""Write the tables of docs/apiserver.md from replays on the embedded API server: ``python -m tools.apiserver_report``.
 
 Every recording of a real kube-apiserver is replayed and every resource that is served is listed, so the tables say what
 the tests say. Time and chance are fixed: the same code gives the same tables. ``--check`` writes nothing and fails when
@@ -26,36 +26,36 @@ BEGIN = "<!-- The tables from here on are written by `python -m tools.apiserver_
 END = "<!-- The tables end here. -->"
 _UNLISTED = "not alike yet"
 
-Story = recordings.Sequence
+Scenario = recordings.Sequence
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A set of recorded sequences under a name that says something."""
+    """A set of recorded sequences with a descriptive name."""
 
     title: str
     file: str
-    stories: Callable[[], Iterable[Story]]
-    #: Whether it holds sequences with controllers, or those without.
+    stories: Callable[[], Iterable[Scenario]]
+    #: Whether it contains sequences with controllers or those without.
     controlled: bool = False
 
 
 @dataclass(slots=True)
 class Result:
-    """How the replay of a recording went."""
+    """Result of the replay of a recording."""
 
     title: str
     sequences: int = 0
     answers: int = 0
-    #: Reason → how many answers differ for it.
+    #: Number of responses that differ, keyed by reason.
     different: Counter[str] = field(default_factory=Counter)
 
 
-def _patches(name: str) -> Callable[[], Iterable[Story]]:
+def _patches(name: str) -> Callable[[], Iterable[Scenario]]:
     return lambda: recordings.patch_sequences(name)
 
 
-def _builtin(name: str) -> Callable[[], Iterable[Story]]:
+def _builtin(name: str) -> Callable[[], Iterable[Scenario]]:
     return lambda: recordings.builtin_sequences(name)
 
 
@@ -78,8 +78,8 @@ RECORDINGS = (
 )
 
 
-def reason_of(recording: Recording, story: Story, place: str) -> str:
-    """Say why an answer may differ."""
+def reason_of(recording: Recording, story: Scenario, place: str) -> str:
+    """Return why a response may differ."""
     if recording.controlled:
         index = place.split(maxsplit=1)[0]
         ordered = ORDER.get((story.name, int(index))) if index.isdigit() else None
@@ -88,7 +88,7 @@ def reason_of(recording: Recording, story: Story, place: str) -> str:
 
 
 async def replay(recording: Recording) -> Result | None:
-    """Replay a recording; ``None`` if it is not here."""
+    """Replay a recording; return ``None`` if its file is missing."""
     try:
         stories = [story for story in recording.stories() if story.needs_controllers == recording.controlled]
     except FileNotFoundError:
@@ -112,7 +112,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
 
 
 def render(results: Sequence[Result], resources: Iterable[ServedResource]) -> str:
-    """Write the tables."""
+    """Return the tables."""
     reasons: Counter[str] = Counter()
     for result in results:
         reasons.update(result.different)
@@ -160,11 +160,11 @@ def _parts(served: ServedResource) -> list[str]:
 
 
 def placed(page: str, tables: str) -> str:
-    """Give the page with its tables replaced."""
+    """Return the page with new tables."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        sys.exit(f"{PAGE.name} has no place for the tables: it needs the two comments")
+        sys.exit(f"{PAGE.name} lacks the two comments around the tables")
     return f"{before}{begin}\n\n{tables}\n\n{end}{after}"
 
 

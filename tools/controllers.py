@@ -37,10 +37,10 @@ from steersman.transport.http.transport import HttpTransport
 from tools.control_plane.binaries import Binaries, MissingError
 
 _CLOCK = RealClock()
-#: Seconds in which each step of a life must have happened.
+#: Seconds within which each step must happen.
 _WITHIN = 60.0
 _START_WITHIN = 30.0
-#: Errors in the log that have a reason outside the server: a pattern, and why.
+#: Patterns of log errors that the server does not cause, with the reason.
 _EXPECTED: dict[str, str] = {
     r"The manifest file is empty": "said at every start, whatever the server",
     r"is not as new as written version": "a retry until its cache has its own writes; a kube-apiserver gets it, too",
@@ -50,7 +50,7 @@ _EXPECTED: dict[str, str] = {
 
 
 class NotLivedError(Exception):
-    """Something did not happen in time."""
+    """A step did not happen in time."""
 
 
 async def _until(what: str, holds: Callable[[], Awaitable[bool]]) -> None:
@@ -68,7 +68,7 @@ def _template(name: str, policy: str) -> PodTemplateSpec:
 
 
 class Life:
-    """One namespace with its workloads, from beginning to end."""
+    """One namespace with its workloads, from creation to deletion."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -83,7 +83,7 @@ class Life:
         await _until(f"{count} x {kind.__name__}", holds)
 
     async def live(self) -> None:
-        """Live it; raises if something does not happen."""
+        """Run all steps; raise if one does not happen in time."""
         client, namespace = self._client, self._client.namespace
         await client.create(Namespace(meta(namespace)))
         await self._becomes(ServiceAccount, 1)
@@ -129,7 +129,7 @@ def _signing_key() -> bytes:
 
 
 def _errors(log: Path) -> list[str]:
-    """Give the errors of a log in klog's form."""
+    """Return the errors of a log in the format of klog."""
     lines = log.read_text(errors="replace").splitlines()
     found = [line for line in lines if re.match(r"[EF]\d{4} |panic:|fatal error:", line)]
     return [line for line in found if not any(re.search(pattern, line) for pattern in _EXPECTED)]
@@ -176,7 +176,7 @@ async def _run(binaries: Binaries, folder: Path, seconds: float) -> int:
             try:
                 count = await _lives(kubeconfig, seconds)
             except NotLivedError as error:
-                print(f"{error}; kube-controller-manager said last:\n{log.read_text(errors='replace')[-3000:]}")
+                print(f"{error}; last output of kube-controller-manager:\n{log.read_text(errors='replace')[-3000:]}")
                 return 1
     errors = _errors(log)
     print(f"{count} lives in {seconds:g} s with kube-controller-manager {binaries.kubernetes}; {len(errors)} errors")
@@ -186,7 +186,7 @@ async def _run(binaries: Binaries, folder: Path, seconds: float) -> int:
 
 
 def main() -> int:
-    """Run; the exit code says whether all went well."""
+    """Run, and return the exit code."""
     parser = argparse.ArgumentParser(prog="controllers", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=60.0, help="how long to go on")
     options = parser.parse_args()

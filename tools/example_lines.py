@@ -1,7 +1,7 @@
-"""Counts what somebody had to write for each example: lines of code that are neither blank, nor comment, nor docstring.
+"""Count the lines of code of each example: those that are not blank, not a comment and not part of a docstring.
 
-``python -m tools.example_lines`` shows the examples, and beside them the same with kopf where there is that: Python,
-and the YAML of the definitions, which comes from no classes there.
+``python -m tools.example_lines`` prints them, and beside them those of the same operator with kopf where one exists:
+Python, and the YAML of the CRDs, which kopf does not generate.
 """
 
 import ast
@@ -15,11 +15,12 @@ from typing import Any
 import yaml
 
 from steersman.scaffold.manifests.plain import definition_objects
+from steersman.testing import without_descriptions
+from tools.examples import EXAMPLES, examples
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
 KOPF = Path(__file__).parent.parent / "bench" / "kopf"
 GO = Path(__file__).parent.parent / "bench" / "go"
-#: The programs in `bench/kopf` that do what an example does: the operator first.
+#: Programs in `bench/kopf` that do what an example does, the operator first.
 KOPF_PROGRAMS = {
     "custompod": ("custompod",),
     "project": ("project", "project_client"),
@@ -33,7 +34,7 @@ _NOTHING = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, to
 
 
 def code_lines(source: str) -> int:
-    """Count the lines of a Python file that do something."""
+    """Return the number of lines of code in a Python file."""
     words = _docstring_lines(ast.parse(source))
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -52,48 +53,33 @@ def _docstring_lines(tree: ast.Module) -> set[int]:
 
 
 def example_lines(name: str) -> int:
-    """Count an example: its package, without tests."""
+    """Return the number of lines of code in an example's package, without tests."""
     return sum(code_lines(path.read_text()) for path in sorted((EXAMPLES / name / name).rglob("*.py")))
 
 
 def kopf_lines(name: str) -> int:
-    """Count what does the same as an example, written with kopf."""
+    """Return the number of lines of code in the kopf version of an example."""
     return sum(code_lines((KOPF / f"{program}.py").read_text()) for program in KOPF_PROGRAMS[name])
 
 
 def go_lines(*files: str) -> int:
-    """Count files in `bench/go`, where comments have lines of their own."""
+    """Return the number of lines of code in files of `bench/go`, where comments have lines of their own."""
     lines = (line.strip() for name in files for line in (GO / name).read_text().splitlines())
     return sum(bool(line) and not line.startswith("//") for line in lines)
 
 
 def definition_lines(name: str) -> int:
-    """Count the YAML of an example's definitions, each with its stored version alone and without descriptions."""
+    """Return the number of YAML lines of an example's CRDs, with only the storage version and no descriptions."""
     operator = importlib.import_module(f"{name}.main").operator
-    definitions = (_undescribed(with_one_version(obj)) for obj in definition_objects(operator))
+    definitions = (without_descriptions(with_one_version(obj)) for obj in definition_objects(operator))
     return sum(len(yaml.safe_dump(definition).splitlines()) for definition in definitions)
 
 
 def with_one_version(definition: dict[str, Any]) -> dict[str, Any]:
-    """Give a definition with its stored version alone: with kopf nobody converts to the others."""
+    """Return a CRD with only its storage version: kopf cannot convert to other versions."""
     spec = {name: value for name, value in definition["spec"].items() if name != "conversion"}
     versions = [version for version in spec["versions"] if version["storage"]]
     return definition | {"spec": spec | {"versions": versions}}
-
-
-def _undescribed(document: Any) -> Any:
-    match document:
-        case dict():
-            return {name: _undescribed(value) for name, value in document.items() if name != "description"}
-        case list():
-            return [_undescribed(value) for value in document]
-        case _:
-            return document
-
-
-def examples() -> list[str]:
-    """Give the names of all examples."""
-    return sorted(path.parent.name for path in EXAMPLES.glob("*/pyproject.toml"))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Writes src/steersman/kinds/: one module for each stable group-version of a Kubernetes server.
+"""Write src/steersman/kinds/: one module for each stable group-version of a Kubernetes server.
 
 Give it files: OpenAPI v3 documents (or one bundle ``{"kubernetes": …, "schemas": {…}}``) and the aggregated discovery
 of ``/api`` and ``/apis`` (two documents, or one ``{"core": …, "groups": …}``). From a live server::
 
-    kubectl get --raw /openapi/v3/api/v1 > core.json          # and so on for each path that /openapi/v3 lists
+    kubectl get --raw /openapi/v3/api/v1 > core.json          # and so on for each path in /openapi/v3
     kubectl get --raw /api  --header 'Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 """
 

@@ -16,7 +16,7 @@ OUTPUT = Path(__file__).parent.parent / "src" / "steersman" / "apiserver" / "dat
 
 
 def _kind(response: dict[str, str], group: str, version: str) -> list[str]:
-    """Give group, version and kind of an answer; most are of the group that serves them."""
+    """Return group, version and kind of a response; most have the group that serves them."""
     if response["group"] or response["version"]:
         return [response["group"], response["version"], response["kind"]]
     return [group, version, response["kind"]]

@@ -1,4 +1,4 @@
-"""Writes ``apiserver/data/rbac.json.xz``: the roles and bindings that every cluster begins with.
+"""Write ``apiserver/data/rbac.json.xz``: the default roles and bindings of a cluster.
 
 Run it as ``python -m tools.control_plane run -- python -m tools.generate_server_rbac``: without controllers, so that
 aggregated roles are still empty.
@@ -15,7 +15,7 @@ RESOURCES = ("clusterroles", "roles", "clusterrolebindings", "rolebindings")
 
 
 def _object(item: dict[str, Any]) -> dict[str, Any]:
-    """Give an object without what a server makes up; the time of its fields' owner is left out."""
+    """Return an object without generated metadata and without the times of its field owners."""
     made = ("uid", "resourceVersion", "creationTimestamp")
     metadata = {key: value for key, value in item["metadata"].items() if key not in made}
     for entry in metadata["managedFields"]:

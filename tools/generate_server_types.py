@@ -1,4 +1,4 @@
-"""Write the data that the embedded API server knows of the built-in kinds.
+"""Write the data of the embedded API server about built-in kinds.
 
 Usage: ``python tools/generate_server_types.py OPENAPI_SCHEMAS PROTOBUF_FIELDS``
 
@@ -17,7 +17,7 @@ _DROPPED = ("description", "x-kubernetes-unions")
 
 
 def _slim(value: Any) -> Any:
-    """Leave out prose, and what the server has no use for; names of properties are not touched."""
+    """Return a schema without descriptions and unused keys; names of properties stay."""
     if isinstance(value, list):
         return [_slim(item) for item in value]
     if not isinstance(value, dict):
@@ -36,7 +36,7 @@ def _write(name: str, document: Any) -> None:
     print(f"{name}: {len(document)} entries, {len(packed)} bytes")
 
 
-#: Messages without fields: field numbers come from fields, so those who list them take such a message for a string.
+#: Messages without fields: a list of field numbers does not contain them, so they would look like strings.
 _EMPTY = {("apiextensions/v1.CustomResourceSubresources", "1"): "apiextensions/v1.CustomResourceSubresourceStatus"}
 
 

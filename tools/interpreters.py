@@ -107,7 +107,7 @@ def fetch(version: str) -> Path:
         raise MissingError(f"{MODULE}@{build.version} has no build for {_platform()}")
     target = _cache() / f"python-{build.release}"
     _cache().mkdir(parents=True, exist_ok=True)
-    # It appears under its name only when it is whole.
+    # It gets its final name only when it is complete.
     with tempfile.TemporaryDirectory(dir=_cache()) as folder:
         unpack(source, Path(folder) / "whole")
         shutil.rmtree(target, ignore_errors=True)

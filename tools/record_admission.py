@@ -1,4 +1,4 @@
-"""Records how a real kube-apiserver treats webhooks, policies and conversion: ``tests/golden/admission.jsonl.xz``.
+"""Record how a real kube-apiserver treats webhooks, policies and conversion: ``tests/golden/admission.jsonl.xz``.
 
 Run it as ``python -m tools.control_plane run -- python -m tools.record_admission``. Each sequence has names of its own,
 so that they need only one server. The webhooks are those of ``tests.contract.hooks``, on a port of this machine.
@@ -27,7 +27,7 @@ from tools.admission_sequences import SEQUENCES
 
 Document = dict[str, Any]
 TARGET = Path(__file__).parent.parent / "tests" / "golden" / "admission.jsonl.xz"
-#: How long the server needs to notice a configuration; policies are compiled first.
+#: Seconds until the server uses a configuration; policies are compiled first.
 _SETTLE = {
     "webhookconfigurations": 1.0,
     "admissionpolic": 3.0,
@@ -38,7 +38,7 @@ _SETTLE = {
 
 
 class Hooks:
-    """The webhooks on a port, and what they were asked."""
+    """The webhooks on a port, and the requests that they received."""
 
     def __init__(self, folder: Path) -> None:
         authority = CertificateAuthority.create("hooks", clock=RealClock())
@@ -66,7 +66,7 @@ class Hooks:
                 self.wfile.write(answer)
 
             def log_message(self, *_: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -77,17 +77,17 @@ class Hooks:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def real(self, text: str) -> str:
-        """Put the real address in."""
+        """Replace the placeholder with the real address."""
         return text.replace(hooks.ADDRESS, self.address).replace(hooks.AUTHORITY, self.authority)
 
     def recorded(self, text: str) -> str:
-        """Put the address of the recordings in."""
+        """Replace the real address with the placeholder."""
         port = str(self.server.server_port)
         return text.replace(self.address, hooks.ADDRESS).replace(self.authority, hooks.AUTHORITY).replace(port, "9443")
 
 
 class Recorder:
-    """Plays sequences on the server of ``KUBECONFIG``."""
+    """Runs sequences on the server of ``KUBECONFIG``."""
 
     def __init__(self, hook: Hooks) -> None:
         config = yaml.safe_load(Path(os.environ["KUBECONFIG"]).read_text())
@@ -98,7 +98,7 @@ class Recorder:
         self._hook = hook
 
     def play(self, step: Document, before: list[Document]) -> Document:
-        """Send one request; give the step with its answer. ``uses`` says what it takes from earlier answers."""
+        """Send one request; return the step with its response. ``uses`` maps values from earlier responses."""
         step = json.loads(json.dumps(step))
         for place, source in (step.get("uses") or {}).items():
             index, _, path = source.partition(":")
@@ -151,7 +151,7 @@ def _parsed(text: str) -> Any:
 
 
 def main() -> None:
-    """Record everything."""
+    """Record all sequences."""
     with tempfile.TemporaryDirectory() as folder:
         recorder = Recorder(Hooks(Path(folder)))
         lines = []

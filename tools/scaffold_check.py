@@ -15,9 +15,9 @@ from typing import Final
 from tools.typed_guide import follow
 
 ROOT: Final = Path(__file__).parents[1]
-#: Prefixes of variables that configure how packages are fetched.
+#: Prefixes of variables that configure package downloads.
 _NETWORK: Final = ("PIP_", "SSL_", "HTTP", "http", "NO_PROXY", "no_proxy")
-#: Commands of a README that need a cluster or a registry of the reader's.
+#: Commands of a README that need the reader's cluster or registry.
 NEEDS_CLUSTER: Final = re.compile(r"make (install|docker-build)|steer samples")
 #: Steps of projects.md after the README: manifests that are up to date, and a second version of the kind.
 _MORE: Final = """

@@ -62,7 +62,7 @@ class Terminal:
 
     def type(self, command: str) -> tuple[str, int]:
         """Type a command, wait for its end, and return its output and exit code."""
-        # Commands must not read the rest of what is typed.
+        # Commands must not read the following commands from stdin.
         self._write(f"{{ {command}\n}} </dev/null; echo {_END} $? $PWD\n")
         output, end = self._read_until(re.compile(rf"{_END} (\d+) (.*)\n"), command)
         self.folder = Path(end[2])
@@ -140,7 +140,7 @@ def _contents(page: str) -> Iterator[Step | tuple[str, str, bool]]:
 
 
 def _expect(terminal: Terminal, step: Step) -> None:
-    """Type a command; if the page shows its output, repeat it until the cluster has got there."""
+    """Type a command; if the page shows its output, repeat it until the output matches."""
     print(f"$ {step.command}", flush=True)
     deadline = time.monotonic() + 30
     while True:

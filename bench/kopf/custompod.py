@@ -18,7 +18,7 @@ COUNTING = threading.Lock()
 
 @kopf.on.startup()
 def connect(**_: Any) -> None:
-    """Find the cluster."""
+    """Load the kubeconfig."""
     try:
         config.load_incluster_config()
     except config.ConfigException:
@@ -29,20 +29,20 @@ def connect(**_: Any) -> None:
 @kopf.on.update(*CUSTOM_POD, field="spec")
 @kopf.on.resume(*CUSTOM_POD)
 def reconcile(name: str, namespace: str | None, **_: Any) -> None:
-    """Create and delete pods until there are as many as wished."""
+    """Create and delete pods until there are as many as wanted."""
     count(name, namespace)
 
 
 @kopf.on.event("v1", "pods")
 def pod_changed(namespace: str | None, meta: kopf.Meta, **_: Any) -> None:
-    """Look again at the CustomPod that controls this pod."""
+    """Reconcile the CustomPod that controls this pod."""
     for owner in meta.get("ownerReferences", []):
         if owner["kind"] == "CustomPod" and owner["apiVersion"] == "/".join(CUSTOM_POD[:2]) and owner.get("controller"):
             count(owner["name"], namespace)
 
 
 def count(name: str, namespace: str | None) -> None:
-    """Make the pods of a CustomPod as it says, and tell its status if that changed."""
+    """Reconcile the pods of a CustomPod, and patch its status if it changed."""
     objects: Any = client.CustomObjectsApi()
     with COUNTING:
         try:
@@ -66,7 +66,7 @@ def count(name: str, namespace: str | None) -> None:
 
 
 def make(custom_pod: Any) -> tuple[list[Any], str]:
-    """Delete what is too much and create what is missing, in batches that grow; give the pods, and what went wrong."""
+    """Delete surplus pods and create missing ones, in growing batches; return the pods and the problem, if any."""
     api: Any = client.CoreV1Api()
     metadata, wanted = custom_pod["metadata"], custom_pod["spec"]["replicas"]
     found = api.list_namespaced_pod(metadata["namespace"]).items
@@ -90,27 +90,27 @@ def make(custom_pod: Any) -> tuple[list[Any], str]:
 
 
 def is_controlled(pod: Any, uid: str) -> bool:
-    """Tell whether a pod is controlled by an object."""
+    """Return whether a pod is controlled by an object."""
     return any(owner.uid == uid and owner.controller for owner in pod.metadata.owner_references or [])
 
 
 def has_ended(pod: Any) -> bool:
-    """Tell whether nothing runs in a pod any more."""
+    """Return whether a pod has ended."""
     return pod.status.phase in ("Failed", "Succeeded")
 
 
 def is_ready(pod: Any) -> bool:
-    """Tell whether a pod does its work."""
+    """Return whether a pod is ready."""
     return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions or [])
 
 
 def worth(pod: Any) -> tuple[bool, datetime, str]:
-    """Order pods by what is lost with them, dearest first."""
+    """Return the sort key of pods to keep."""
     return not is_ready(pod), pod.metadata.creation_timestamp, pod.metadata.name
 
 
 def pod_of(custom_pod: Any) -> dict[str, Any]:
-    """Say what a new pod looks like."""
+    """Return a new pod."""
     name, template = custom_pod["metadata"]["name"], custom_pod["spec"].get("template", {})
     given = template.get("metadata", {})
     metadata = {
@@ -124,7 +124,7 @@ def pod_of(custom_pod: Any) -> dict[str, Any]:
 
 
 def status_of(custom_pod: Any, pods: list[Any], problem: str) -> dict[str, Any]:
-    """Say what there is."""
+    """Return the status."""
     ready, wanted = sum(map(is_ready, pods)), custom_pod["spec"]["replicas"]
     told = f"{ready} of {wanted} pods are ready"
     progressing = (ready < wanted, "WaitingForPods" if ready < wanted else "Complete", told)
@@ -143,7 +143,7 @@ def status_of(custom_pod: Any, pods: list[Any], problem: str) -> dict[str, Any]:
 
 
 def condition_of(custom_pod: Any, kind: str, holds: bool, reason: str, message: str) -> dict[str, Any]:
-    """Make a condition; its time moves only when it turns."""
+    """Return a condition; its transition time changes only with its status."""
     known = custom_pod.get("status", {}).get("conditions", [])
     before: dict[str, Any] = next((one for one in known if one["type"] == kind), {})
     status, now = "True" if holds else "False", datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

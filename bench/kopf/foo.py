@@ -14,7 +14,7 @@ FOO = ("samplecontroller.k8s.io", "v1alpha1", "foos")
 
 @kopf.on.startup()
 def connect(**_: Any) -> None:
-    """Find the cluster."""
+    """Load the kubeconfig."""
     try:
         config.load_incluster_config()
     except config.ConfigException:
@@ -25,13 +25,13 @@ def connect(**_: Any) -> None:
 @kopf.on.update(*FOO, field="spec")
 @kopf.on.resume(*FOO)
 def reconcile(body: kopf.Body, patch: kopf.Patch, **_: Any) -> None:
-    """Keep the Deployment as the Foo says; one that somebody else made is left alone."""
+    """Apply the Deployment; one that does not belong to the Foo is left alone."""
     patch.status.update(wanted_status(body))
 
 
 @kopf.on.event("apps", "v1", "deployments")
 def deployment_changed(name: str, namespace: str | None, **_: Any) -> None:
-    """Look again at every Foo that names this Deployment, and tell its status."""
+    """Reconcile every Foo that names this Deployment, and patch its status."""
     foos: Any = client.CustomObjectsApi()
     for foo in foos.list_namespaced_custom_object(*FOO[:2], namespace, FOO[2])["items"]:
         if foo["spec"].get("deploymentName") != name or "deletionTimestamp" in foo["metadata"]:
@@ -44,7 +44,7 @@ def deployment_changed(name: str, namespace: str | None, **_: Any) -> None:
 
 
 def wanted_status(foo: Any) -> dict[str, Any]:
-    """Do what is to be done, and give the status that says so."""
+    """Reconcile a Foo, and return its status."""
     name = foo["spec"].get("deploymentName")
     if not name:
         kopf.warn(foo, reason="DeploymentNameMissing", message="spec.deploymentName is missing")
@@ -83,12 +83,12 @@ def prune(foo: Any, name: str) -> None:
 
 
 def reason_of(foo: Any) -> str:
-    """Give the reason of the condition as it was read."""
+    """Return the reason of the condition."""
     return next((one["reason"] for one in foo.get("status", {}).get("conditions", [])), "")
 
 
 def status_of(foo: Any, available: int, *, ready: bool, reason: str) -> dict[str, Any]:
-    """Make a status; the transition time moves only with the condition."""
+    """Return a status; the transition time changes only with the condition."""
     generation, status = foo["metadata"]["generation"], "True" if ready else "False"
     before: dict[str, Any] = next(iter(foo.get("status", {}).get("conditions", [])), {})
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -102,7 +102,7 @@ def status_of(foo: Any, available: int, *, ready: bool, reason: str) -> dict[str
 
 
 def deployment_of(foo: Any, name: str) -> dict[str, Any]:
-    """Say what is wanted."""
+    """Return the wanted Deployment."""
     labels = {"app": "nginx", "controller": foo["metadata"]["name"]}
     container = {"name": "nginx", "image": "nginx:latest"}
     wanted: dict[str, Any] = {

@@ -35,7 +35,7 @@ LOOKING = threading.Lock()
 
 
 class MissingError(Exception):
-    """The target is not there, and may come."""
+    """The target does not exist yet."""
 
 
 class TakenError(Exception):
@@ -44,7 +44,7 @@ class TakenError(Exception):
 
 @kopf.on.startup()
 def connect(settings: kopf.OperatorSettings, **_: Any) -> None:
-    """Find the cluster; progress is kept in annotations, the status is ours."""
+    """Load the kubeconfig, and keep kopf's progress in annotations, not in the status."""
     settings.persistence.progress_storage = kopf.AnnotationsProgressStorage()
     try:
         config.load_incluster_config()
@@ -52,27 +52,27 @@ def connect(settings: kopf.OperatorSettings, **_: Any) -> None:
         config.load_kube_config()
 
 
-# The front: from what a user asks for to tasks, and from tasks to what the user sees.
+# FooBars: tasks from the spec, and the status from the tasks.
 
 
 @kopf.on.create(*FOOBAR, backoff=1)
 @kopf.on.resume(*FOOBAR, backoff=1)
 @kopf.on.update(*FOOBAR, field="spec", backoff=1)
-@kopf.on.update(*FOOBAR, field="status", backoff=1)  # whoever erases the status gets it back
+@kopf.on.update(*FOOBAR, field="status", backoff=1)  # an erased status is restored
 def reconcile(name: str, namespace: str | None, **_: Any) -> None:
-    """Revoke what is not wanted any more, then apply what is."""
+    """Revoke what is no longer wanted, then apply what is."""
     look(name, namespace)
 
 
 @kopf.timer(*FOOBAR, interval=REVOKE_AGAIN, initial_delay=REVOKE_AGAIN)
 def look_again(name: str, namespace: str | None, **_: Any) -> None:
-    """Try again what failed; an event of a task that could not be handled is not given again."""
+    """Retry failures; kopf does not repeat the event of a task whose handler failed."""
     look(name, namespace)
 
 
 @kopf.on.event(*TASK)
 def task_changed(namespace: str | None, meta: kopf.Meta, **_: Any) -> None:
-    """Look again at the FooBar of this task."""
+    """Reconcile the FooBar of this task."""
     for owner in meta.get("ownerReferences", []):
         if owner["kind"] == "FooBar":
             look(owner["name"], namespace)
@@ -80,7 +80,7 @@ def task_changed(namespace: str | None, meta: kopf.Meta, **_: Any) -> None:
 
 @kopf.on.delete(*FOOBAR, backoff=1)
 def delete(body: kopf.Body, **_: Any) -> None:
-    """Revoke everything; the finalizer stays until that is done, and the tasks go with their owner."""
+    """Revoke everything; the finalizer stays until then, and the tasks are deleted with their owner."""
     with LOOKING:
         tasks = tasks_of(body)
         unfinished = revoke_all(body, tasks, applied(tasks))
@@ -90,7 +90,7 @@ def delete(body: kopf.Body, **_: Any) -> None:
 
 
 def look(name: str, namespace: str | None) -> None:
-    """Bring the tasks of a FooBar forward, and show the one that is at work."""
+    """Reconcile the tasks of a FooBar, and show the current one in the status."""
     with LOOKING:
         foobar = try_get(name, namespace)
         if foobar is None or "deletionTimestamp" in foobar["metadata"]:
@@ -103,7 +103,7 @@ def look(name: str, namespace: str | None) -> None:
 
 
 def revoke_all(foobar: Any, tasks: dict[str, Any], outdated: list[Any]) -> Any:
-    """Bring the undoing of tasks forward; give one that is not done yet, ``None`` when all are."""
+    """Revoke applied tasks; return one that is not revoked yet, or ``None`` when all are."""
     unfinished = None
     for apply in outdated:
         revoke = tasks.get(f"{apply['metadata']['name']}-revoke")
@@ -111,7 +111,7 @@ def revoke_all(foobar: Any, tasks: dict[str, Any], outdated: list[Any]) -> Any:
             if "deletionTimestamp" not in apply["metadata"]:
                 remove(apply)
         elif "deletionTimestamp" in apply["metadata"] or progress_of(apply) == "Pending":
-            # It may be at work this moment: undoing what is being done would leave it half done.
+            # It may be running at this moment; a concurrent revoke could leave it half done.
             unfinished = apply
         elif revoke is None:
             unfinished = create(foobar, revoke_of(apply))
@@ -123,7 +123,7 @@ def revoke_all(foobar: Any, tasks: dict[str, Any], outdated: list[Any]) -> Any:
 
 
 def show(foobar: Any, task: Any) -> None:
-    """Tell users how far it is, if that changed."""
+    """Patch the status if it changed."""
     metadata, operation, progress = foobar["metadata"], task["spec"]["operation"], progress_of(task)
     state = "Revoking" if "deletionTimestamp" in task["metadata"] else STATES[operation, progress]
     message = task.get("status", {}).get("message", "")
@@ -137,11 +137,11 @@ def show(foobar: Any, task: Any) -> None:
     )
 
 
-# Tasks: what was applied is read from them, never from the status.
+# Tasks: they show what was applied, not the status.
 
 
 def tasks_of(foobar: Any) -> dict[str, Any]:
-    """Give the tasks of a FooBar by name."""
+    """Return the tasks of a FooBar, keyed by name."""
     objects: Any = client.CustomObjectsApi()
     metadata = foobar["metadata"]
     found = objects.list_namespaced_custom_object(*TASK[:2], metadata["namespace"], TASK[2])["items"]
@@ -150,12 +150,12 @@ def tasks_of(foobar: Any) -> dict[str, Any]:
 
 
 def applied(tasks: dict[str, Any]) -> list[Any]:
-    """Give what was applied, or may have been, and not been undone to the end."""
+    """Return the tasks that applied something, or may have, and are not completely revoked."""
     return [task for task in tasks.values() if task["spec"]["operation"] == "Apply"]
 
 
 def current_of(foobar: Any, tasks: dict[str, Any]) -> Any:
-    """Give the task that applies what the FooBar asks for now, unless it is being undone."""
+    """Return the task that applies the current spec, unless it is being revoked."""
     wanted = (foobar["spec"]["target"], foobar["spec"].get("type", ""))
     for task in applied(tasks):
         is_undone = f"{task['metadata']['name']}-revoke" in tasks or "deletionTimestamp" in task["metadata"]
@@ -165,7 +165,7 @@ def current_of(foobar: Any, tasks: dict[str, Any]) -> Any:
 
 
 def apply_of(foobar: Any) -> dict[str, Any]:
-    """Give the task that applies what a FooBar asks for; the same one whenever it is asked."""
+    """Return the task that applies a FooBar; the same one for the same generation."""
     metadata, spec = foobar["metadata"], foobar["spec"]
     wanted = {
         "operation": "Apply",
@@ -178,12 +178,12 @@ def apply_of(foobar: Any) -> dict[str, Any]:
 
 
 def revoke_of(apply: Any) -> dict[str, Any]:
-    """Give the task that undoes another one; the same one whenever it is asked."""
+    """Return the task that revokes another one; always the same one."""
     return task_of(f"{apply['metadata']['name']}-revoke", {**apply["spec"], "operation": "Revoke"})
 
 
 def task_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """Give a task."""
+    """Return a task."""
     return {"apiVersion": "/".join(TASK[:2]), "kind": "FooBarTask", "metadata": {"name": name}, "spec": spec}
 
 
@@ -196,7 +196,7 @@ def create(foobar: Any, task: dict[str, Any]) -> Any:
 
 
 def remove(task: Any) -> None:
-    """Delete a task; one that is gone is fine."""
+    """Delete a task; do nothing if it does not exist."""
     metadata = task["metadata"]
     try:
         client.CustomObjectsApi().delete_namespaced_custom_object(
@@ -208,7 +208,7 @@ def remove(task: Any) -> None:
 
 
 def try_get(name: str, namespace: str | None) -> Any:
-    """Give a FooBar, or ``None``."""
+    """Return a FooBar, or ``None``."""
     objects: Any = client.CustomObjectsApi()
     try:
         return objects.get_namespaced_custom_object(*FOOBAR[:2], namespace, FOOBAR[2], name)
@@ -219,28 +219,28 @@ def try_get(name: str, namespace: str | None) -> Any:
 
 
 def progress_of(task: Any) -> str:
-    """Tell how far a task is."""
+    """Return the progress of a task."""
     progress: str = task.get("status", {}).get("progress", "Pending")
     return progress
 
 
 def now() -> str:
-    """Give the time as Kubernetes writes it."""
+    """Return the time in the format of Kubernetes."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def seconds_since(time: str) -> float:
-    """Give how long ago something was."""
+    """Return the seconds since a time."""
     return (datetime.now(UTC) - datetime.fromisoformat(time)).total_seconds()
 
 
-# The worker: does what a task says.
+# Running tasks.
 
 
 @kopf.on.create(*TASK, backoff=1)
 @kopf.on.resume(*TASK, backoff=1)
 def work(body: kopf.Body, patch: kopf.Patch, **_: Any) -> None:
-    """Do it, not for ever; doing it again does no harm. What the server does wrong is tried again by kopf."""
+    """Run the task, with a limited number of attempts; it is idempotent. kopf retries errors of the API server."""
     if progress_of(body) != "Pending":
         return
     try:
@@ -260,21 +260,21 @@ def work(body: kopf.Body, patch: kopf.Patch, **_: Any) -> None:
 
 @kopf.on.delete(*TASK, backoff=1)
 def undo(body: kopf.Body, **_: Any) -> None:
-    """Undo what a task applied, before it goes: whoever deletes it by hand would take our knowledge of it away."""
+    """Revoke what a task applied before it is deleted: otherwise the operator would not know about it any more."""
     if body["spec"]["operation"] == "Apply":
         revoke(body)
 
 
 @kopf.timer(*TASK, interval=60, field="spec.operation", value="Revoke")
 def expire(body: kopf.Body, **_: Any) -> None:
-    """Delete a task when its time is over; those that applied something are kept, as they are what we know of it."""
+    """Delete a task after its TTL; tasks that applied something stay, because they are the durable state."""
     finished = body.get("status", {}).get("finishedAt")
     if finished and seconds_since(finished) >= TTL:
         remove(body)
 
 
 def finish(body: kopf.Body, patch: kopf.Patch, progress: str, message: str) -> None:
-    """Remember how it went."""
+    """Record the result."""
     generation = body["metadata"]["generation"]
     condition = {
         "type": "Ready",
@@ -289,11 +289,11 @@ def finish(body: kopf.Body, patch: kopf.Patch, progress: str, message: str) -> N
 
 
 def apply(task: kopf.Body) -> str:
-    """Put the mark on the target, and say so."""
+    """Mark the target; return a message."""
     spec = task["spec"]
     target = read_target(task)
     if target is None:
-        raise MissingError(f"there is no ConfigMap {spec['target']!r}")
+        raise MissingError(f"ConfigMap {spec['target']!r} does not exist")
     if (target.metadata.annotations or {}).get(MARK, spec["foobarUID"]) != spec["foobarUID"]:
         raise TakenError(f"ConfigMap {spec['target']!r} belongs to another FooBar")
     annotate(target, {MARK: spec["foobarUID"], TYPE: spec.get("type", "")})
@@ -301,7 +301,7 @@ def apply(task: kopf.Body) -> str:
 
 
 def revoke(task: kopf.Body) -> str:
-    """Take the mark off the target; where there is none of ours there is nothing to do."""
+    """Remove the mark of this FooBar from the target, if it is there; return a message."""
     target = read_target(task)
     if target is not None and (target.metadata.annotations or {}).get(MARK) == task["spec"]["foobarUID"]:
         annotate(target, {MARK: None, TYPE: None})
@@ -309,7 +309,7 @@ def revoke(task: kopf.Body) -> str:
 
 
 def read_target(task: kopf.Body) -> Any:
-    """Give the ConfigMap, or ``None``."""
+    """Return the ConfigMap, or ``None``."""
     try:
         return client.CoreV1Api().read_namespaced_config_map(task["spec"]["target"], task["metadata"]["namespace"])
     except client.ApiException as error:
@@ -319,10 +319,10 @@ def read_target(task: kopf.Body) -> Any:
 
 
 def annotate(target: Any, wanted: dict[str, str | None]) -> None:
-    """Write annotations, unless they are there."""
+    """Write annotations, unless they exist already."""
     core: Any = client.CoreV1Api()
     metadata = target.metadata
     if any((metadata.annotations or {}).get(name) != value for name, value in wanted.items()):
-        # With the version that was read: if somebody else was faster, this is a conflict and nothing is overwritten.
+        # With the version that was read: a concurrent change leads to a conflict instead of being overwritten.
         change = {"annotations": wanted, "resourceVersion": metadata.resource_version}
         core.patch_namespaced_config_map(metadata.name, metadata.namespace, {"metadata": change})

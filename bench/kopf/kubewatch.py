@@ -29,19 +29,19 @@ EVENTS = {"ADDED": "create", "MODIFIED": "update", "DELETED": "delete"}
 
 
 class Bell:
-    """Wakes all who wait for it."""
+    """Wakes all waiting tasks."""
 
     def __init__(self) -> None:
-        """Begin silent."""
+        """Create it without any waiting task."""
         self._next = asyncio.Event()
 
     def ring(self) -> None:
-        """Wake those who wait now."""
+        """Wake the tasks that wait now."""
         self._next.set()
         self._next = asyncio.Event()
 
     async def wait(self, within: float) -> None:
-        """Wait until it rings, or the time is over."""
+        """Wait until it rings, or for the given time."""
         try:
             await asyncio.wait_for(self._next.wait(), within)
         except TimeoutError:
@@ -50,7 +50,7 @@ class Bell:
 
 @kopf.on.startup()
 async def start(settings: kopf.OperatorSettings, memo: kopf.Memo, **_: Any) -> None:
-    """Find the cluster, and follow the configuration file."""
+    """Load the kubeconfig, and follow the configuration file."""
     settings.persistence.progress_storage = kopf.AnnotationsProgressStorage()
     try:
         config.load_incluster_config()
@@ -66,7 +66,7 @@ async def start(settings: kopf.OperatorSettings, memo: kopf.Memo, **_: Any) -> N
 
 @kopf.on.cleanup()
 async def stop(memo: kopf.Memo, **_: Any) -> None:
-    """Close what was opened."""
+    """Close the connections."""
     memo.config_file.cancel()
     await memo.session.close()
     await memo.api.close()
@@ -74,13 +74,13 @@ async def stop(memo: kopf.Memo, **_: Any) -> None:
 
 @kopf.on.event("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 async def definition_changed(memo: kopf.Memo, **_: Any) -> None:
-    """Look again for what could not be watched."""
+    """Retry resources that could not be watched."""
     memo.definitions.ring()
 
 
 @kopf.daemon(*WATCHER, cancellation_timeout=TIMEOUT)
 async def watch(body: kopf.Body, stopped: kopf.DaemonStopped, memo: kopf.Memo, **_: Any) -> None:
-    """Follow what a Watcher says, as long as it is there; what it says can change meanwhile."""
+    """Run a Watcher until it is deleted; its spec can change meanwhile."""
     desk = Desk(body, memo)
     async with asyncio.TaskGroup() as tasks:
         while not stopped:
@@ -90,10 +90,10 @@ async def watch(body: kopf.Body, stopped: kopf.DaemonStopped, memo: kopf.Memo, *
 
 
 class Desk:
-    """What is done for one Watcher."""
+    """The tasks of one Watcher."""
 
     def __init__(self, body: kopf.Body, memo: kopf.Memo) -> None:
-        """Begin with nothing to tell."""
+        """Create it without any task."""
         self._body, self._memo = body, memo
         self._watches: dict[str, asyncio.Task[None]] = {}
         self._deliveries: dict[str, asyncio.Task[None]] = {}
@@ -108,7 +108,7 @@ class Desk:
         self.news = Bell()
 
     def arrange(self, tasks: asyncio.TaskGroup) -> None:
-        """Start what the Watcher asks for, and end what it does not ask for any more."""
+        """Start wanted tasks, and stop those that are no longer wanted."""
         for wanted, running, run in (
             ("handlers", self._deliveries, self._deliver),
             ("resources", self._watches, self._follow),
@@ -122,7 +122,7 @@ class Desk:
                 running[key] = tasks.create_task(run(key, by_key[key]))
 
     async def tell_status(self) -> None:
-        """Write how it goes, if that changed."""
+        """Patch the status if it changed."""
         dead, self._dead = self._dead, []
         count = self._status.get("deadLetters", 0) + len(dead)
         conditions = {one["type"]: one for one in self._status.get("conditions", [])}
@@ -147,7 +147,7 @@ class Desk:
             self._status = status
 
     def _condition(self, before: dict[str, Any], kind: str, holds: bool, reason: str, message: str) -> dict[str, Any]:
-        """Make a condition; its time moves only when it turns."""
+        """Return a condition; its transition time changes only with its status."""
         status = "True" if holds else "False"
         return {
             "type": kind,
@@ -158,10 +158,10 @@ class Desk:
             "lastTransitionTime": before["lastTransitionTime"] if before.get("status") == status else now(),
         }
 
-    # Following.
+    # Watching.
 
     async def _follow(self, key: str, resource: dict[str, Any]) -> None:
-        """Tell every change of a resource; what is there when it begins is where it begins."""
+        """Notify about every change of a resource; existing objects are no changes."""
         while True:
             try:
                 await self._watch_once(key, resource)
@@ -177,7 +177,7 @@ class Desk:
             await self._memo.definitions.wait(LOOK_AGAIN)
 
     async def _watch_once(self, key: str, resource: dict[str, Any]) -> None:
-        """List, tell what changed since the last time, then tell what changes until the watch fails."""
+        """List, notify about changes since the last list, then watch until the watch fails."""
         served = await self._served(resource.get("group", ""), resource["version"], resource["resource"])
         namespace = resource.get("namespace") if served.namespaced else None
         selection = {"namespace": namespace or None, "label_selector": resource.get("labelSelector") or None}
@@ -195,7 +195,7 @@ class Desk:
                 known[obj["metadata"]["uid"]] = obj
 
     async def _served(self, group: str, version: str, plural: str) -> Any:
-        """Find a resource by what stands in URLs; the client itself looks only for kinds."""
+        """Return a resource by its plural; the client itself finds only kinds."""
         api = self._memo.api
         found: Any = await (
             client.CustomObjectsApi(api).get_api_resources(group, version)
@@ -205,7 +205,7 @@ class Desk:
         kind = next((one.kind for one in found.resources if one.name == plural), None)
         if kind is None:
             raise ResourceNotFoundError
-        # Discovery forgets what it knows while somebody else looks at it.
+        # Discovery drops its cache while another task uses it.
         async with self._memo.discovering:
             return await self._memo.dynamic.resources.get(
                 api_version=f"{group}/{version}" if group else version, kind=kind
@@ -223,7 +223,7 @@ class Desk:
                 self._tell("update", obj, old, resource)
 
     def _tell(self, event: str, obj: dict[str, Any], old: dict[str, Any] | None, resource: dict[str, Any]) -> None:
-        """Put a change into every outbox; what a Watcher tells of itself would be about its telling."""
+        """Add a change to every outbox, except changes of the Watcher itself, which would trigger it again."""
         if obj["metadata"]["uid"] == self._body["metadata"]["uid"]:
             return
         if self._body["spec"].get("redactSecrets", True):
@@ -238,7 +238,7 @@ class Desk:
     # Delivering.
 
     async def _deliver(self, key: str, handler: dict[str, Any]) -> None:
-        """Tell a handler what waits for it; one that fails is tried again, and holds up nobody else."""
+        """Deliver pending notifications of a handler, with retries; it does not block others."""
         outbox = self._outboxes[key] = Outbox()
         failures = 0
         while True:
@@ -260,7 +260,7 @@ class Desk:
                 failures, self._delivered = 0, True
 
     async def _secret(self, handler: dict[str, Any]) -> str:
-        """Give the value that a handler's ``secretRef`` names, empty without one."""
+        """Return the value of a handler's ``secretRef``, empty without one."""
         if "secretRef" not in handler:
             return ""
         name, key = handler["secretRef"]["name"], handler["secretRef"].get("key", "value")
@@ -272,19 +272,19 @@ class Desk:
             raise DeliveryError(f"there is no {key!r} in Secret {name!r}") from None
 
     def _give_up(self, handler: dict[str, Any], notification: Notification, reason: str) -> None:
-        """Note a notification that nobody will hear; a handler's URL may be a secret."""
+        """Record a notification that was given up, without the URL of the handler, which may be a secret."""
         name = f"{handler['type']} {handler['secretRef']['name']}" if "secretRef" in handler else handler["type"]
         self._dead.append(f"gave up telling {name} that {notification.text}: {reason}")
         self.news.ring()
 
 
 def name_of(resource: dict[str, Any]) -> str:
-    """Name a resource."""
+    """Return the name of a resource."""
     return "/".join(filter(None, (resource.get("group"), resource["version"], resource["resource"])))
 
 
 def why(error: client.ApiException, resource: dict[str, Any]) -> tuple[str, str]:
-    """Tell why a resource cannot be watched."""
+    """Return why a resource cannot be watched."""
     match error.status:
         case 404:
             return "NoSuchResource", f"the server serves no {name_of(resource)}"

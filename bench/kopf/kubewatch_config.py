@@ -53,11 +53,11 @@ log = logging.getLogger("kubewatch")
 
 
 class ConfigError(Exception):
-    """The file does not say what to watch."""
+    """The file is invalid."""
 
 
 async def follow_config_file(memo: kopf.Memo) -> None:
-    """Keep the Watcher as the file says; a file that cannot be read changes nothing, and is told once."""
+    """Apply the file as a Watcher whenever it changes; log an error if it is invalid, and keep the Watcher."""
     path = os.environ.get("KUBEWATCH_CONFIG", "")
     namespace = os.environ.get("KUBEWATCH_NAMESPACE", "default")
     seen = told = ""
@@ -84,7 +84,7 @@ def read(path: str) -> str:
 
 
 def objects_of(text: str, namespace: str) -> list[dict[str, Any]]:
-    """Give the Watcher that a file describes, and before it the Secret with what must not stand in a Watcher."""
+    """Return the Watcher of a file, and before it the Secret with its confidential values."""
     try:
         document = yaml.safe_load(text) or {}
         secrets: dict[str, str] = {}
@@ -106,7 +106,7 @@ def objects_of(text: str, namespace: str) -> list[dict[str, Any]]:
 
 
 def resources_of(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Give what is to be watched."""
+    """Yield the watched resources."""
     namespace = document.get("namespace") or ""
     selectors = {SHORT.get(key, key): value for key, value in (document.get("labelselectors") or {}).items()}
     for key, is_wanted in (document.get("resource") or {}).items():
@@ -127,7 +127,7 @@ def resources_of(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def handlers_of(handlers: dict[str, Any], secrets: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """Give whom to tell."""
+    """Yield the handlers."""
     for key, settings in handlers.items():
         if not any(value for value in (settings or {}).values() if value not in ({}, "")):
             continue
@@ -150,7 +150,7 @@ def handlers_of(handlers: dict[str, Any], secrets: dict[str, str]) -> Iterator[d
 
 
 def smtp_of(settings: dict[str, Any], secrets: dict[str, str]) -> dict[str, Any]:
-    """Give a handler that sends mail."""
+    """Return a handler that sends mail."""
     login = settings.get("auth") or {}
     user = f"{login['username']}@" if login.get("username") else ""
     handler = {

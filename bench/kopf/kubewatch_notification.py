@@ -1,4 +1,4 @@
-"""What is told by the operator that is written with kopf (kubewatch.py): which changes count, and what waits."""
+"""Notifications and outboxes of the operator that is written with kopf (kubewatch.py)."""
 
 import asyncio
 from copy import deepcopy
@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-#: Objects that one handler may be behind; beyond that the oldest notification is given up.
+#: Maximum number of pending notifications; beyond that the oldest is given up.
 LIMIT = 10_000
 REDACTED = "REDACTED"
-#: Where kubectl keeps a copy of everything that was applied.
+#: Annotation in which kubectl stores a copy of the applied object.
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 PAST = {"create": "created", "update": "updated", "delete": "deleted"}
 
@@ -17,13 +17,13 @@ Subject = tuple[str, str, str, str]
 
 
 def now() -> str:
-    """Give the time as Kubernetes writes it."""
+    """Return the time in the format of Kubernetes."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True)
 class Notification:
-    """One change of one object, or several of them in one."""
+    """One change of one object, or several merged into one."""
 
     event: str
     obj: dict[str, Any]
@@ -32,18 +32,18 @@ class Notification:
 
     @property
     def subject(self) -> Subject:
-        """What it is about."""
+        """Identity of the object."""
         metadata = self.obj["metadata"]
         return self.obj["apiVersion"], self.obj["kind"], metadata.get("namespace", ""), metadata["name"]
 
     @property
     def text(self) -> str:
-        """One sentence for people."""
+        """One sentence for users."""
         _, kind, namespace, name = self.subject
         return f"{kind} {name}{f' in namespace {namespace}' if namespace else ''} has been {PAST[self.event]}"
 
     def then(self, later: "Notification") -> "Notification":
-        """Give one notification that says what two say, of which nobody has been told yet."""
+        """Return one notification for two consecutive changes that were not delivered yet."""
         match self.event, later.event:
             case "create", "update":
                 return replace(later, event="create", old=None)
@@ -56,7 +56,7 @@ class Notification:
 
 
 def is_wanted(notification: Notification, resource: dict[str, Any]) -> bool:
-    """Tell whether somebody who watches a resource wants to know."""
+    """Return whether a notification matches the filters of a watched resource."""
     if resource.get("events") and notification.event not in resource["events"]:
         return False
     part = resource.get("updateOn", "any")
@@ -66,14 +66,14 @@ def is_wanted(notification: Notification, resource: dict[str, Any]) -> bool:
 
 
 def part_of(document: dict[str, Any], part: str) -> object:
-    """Give the status, or what users write: not every kind calls it spec."""
+    """Return the status, or everything but metadata and status: not every kind has a spec."""
     if part == "status":
         return document.get("status")
     return {name: value for name, value in document.items() if name not in ("metadata", "status")}
 
 
 def redacted(document: dict[str, Any]) -> dict[str, Any]:
-    """Give an object without what must not be told: the values of a Secret, wherever they are written."""
+    """Return an object without the values of a Secret, wherever they appear."""
     if (document["apiVersion"], document["kind"]) != ("v1", "Secret"):
         return document
     document = deepcopy(document)
@@ -87,29 +87,29 @@ def redacted(document: dict[str, Any]) -> dict[str, Any]:
 
 
 class Outbox:
-    """What waits to be told to one handler, oldest first: at most one notification for each object."""
+    """Pending notifications of one handler, oldest first: at most one for each object."""
 
     def __init__(self) -> None:
-        """Begin empty."""
+        """Create an empty outbox."""
         self._letters: dict[Subject, Notification] = {}
         self._waiting = asyncio.Event()
 
     def put(self, notification: Notification) -> Notification | None:
-        """Add a notification, to one about the same object if it waits; give one that had to make room."""
+        """Add a notification, merged with a pending one of the same object; return one that had to be given up."""
         before = self._letters.get(notification.subject)
         self._letters[notification.subject] = before.then(notification) if before else notification
         self._waiting.set()
         return self._letters.pop(next(iter(self._letters))) if len(self._letters) > LIMIT else None
 
     def put_back(self, notification: Notification) -> None:
-        """Put a notification in front that could not be delivered."""
+        """Put a failed notification back in front."""
         later = self._letters.pop(notification.subject, None)
         first = notification.then(later) if later else notification
         self._letters = {notification.subject: first, **self._letters}
         self._waiting.set()
 
     async def take(self) -> Notification:
-        """Wait for a notification, and take it out."""
+        """Wait for a notification, remove and return it."""
         while not self._letters:
             self._waiting.clear()
             await self._waiting.wait()

@@ -1,4 +1,4 @@
-"""How each type of handler is told by the operator that is written with kopf (kubewatch.py)."""
+"""Deliver notifications to each type of handler, for the operator that is written with kopf (kubewatch.py)."""
 
 import asyncio
 import json
@@ -13,20 +13,20 @@ import aiohttp
 from kubewatch_notification import PAST, Notification
 
 SLACK = "https://slack.com/api/chat.postMessage"
-#: Seconds that a handler gets to answer.
+#: Seconds to wait for a response.
 TIMEOUT = 10.0
-#: Refusals that say "not now" and not "never".
+#: Status codes of rejections that are temporary.
 NOT_NOW = (408, 425, 429)
 
 log = logging.getLogger("kubewatch")
 
 
 class DeliveryError(Exception):
-    """The handler was not told this time."""
+    """A delivery failed; a retry may help."""
 
 
 class RefusedError(Exception):
-    """The handler does not want to be told, however often it is tried."""
+    """The handler rejected a notification; a retry cannot help."""
 
 
 async def tell_webhook(
@@ -47,7 +47,7 @@ async def tell_slack_webhook(
 
 
 async def tell_slack(told: Notification, handler: dict[str, Any], secret: str, session: aiohttp.ClientSession) -> None:
-    """Post as a Slack app; Slack says in the body whether it took it."""
+    """Post as a Slack app; the body of the response shows whether Slack accepted it."""
     message = {"channel": handler["channel"], "text": told.text}
     answer = await post(session, handler.get("url", SLACK), message, {"Authorization": f"Bearer {secret}"})
     try:
@@ -85,12 +85,12 @@ async def tell_cloud_event(
 
 
 async def tell_by_mail(told: Notification, handler: dict[str, Any], secret: str, _: aiohttp.ClientSession) -> None:
-    """Send a mail; the library waits, so it does so in a thread."""
+    """Send a mail; the library blocks, so it runs in a thread."""
     await asyncio.to_thread(send_mail, told, handler, secret)
 
 
 async def tell_log(told: Notification, *_: Any) -> None:
-    """Write a line into the operator's own log."""
+    """Write a line into the log of the operator."""
     log.info(told.text)
 
 
@@ -107,9 +107,9 @@ SINKS: dict[str, Callable[[Notification, dict[str, Any], str, aiohttp.ClientSess
 async def post(
     session: aiohttp.ClientSession, url: str, message: dict[str, Any], headers: dict[str, str] | None = None
 ) -> str:
-    """Post a document, and give the answer."""
+    """Post a document, and return the response."""
     headers = {"Content-Type": "application/json"} | (headers or {})
-    # Without spaces, as others write it.
+    # Without spaces, as other clients encode it.
     data = json.dumps(message, separators=(",", ":"))
     try:
         async with session.post(url, data=data, headers=headers) as answer:

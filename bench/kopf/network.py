@@ -11,27 +11,27 @@ import aiohttp
 import kopf
 
 NETWORK = ("samplecrd.k8s.io", "v1", "networks")
-#: Where the provider is, unless the environment says otherwise.
+#: Address of the provider.
 URL = os.environ.get("NEUTRON_URL", "http://neutron:9696") + "/v2.0/networks"
-#: Seconds that the provider gets to answer.
+#: Seconds to wait for a response.
 TIMEOUT = aiohttp.ClientTimeout(total=10)
-#: Refusals that say "not now" and not "never".
+#: Status codes of rejections that are temporary.
 NOT_NOW = (408, 425, 429)
-#: Seconds after which we look whether the provider still has what it should.
+#: Seconds between two checks for drift at the provider.
 DRIFT_CHECK = 300.0
 
 
 class RejectedError(Exception):
-    """The provider will not have it, however often it is asked."""
+    """The provider rejected a request; a retry cannot help."""
 
 
 class UnavailableError(Exception):
-    """The provider did not do it this time."""
+    """A request failed; a retry may help."""
 
 
 @kopf.on.startup()
 async def configure(settings: kopf.OperatorSettings, memo: kopf.Memo, **_: Any) -> None:
-    """Open connections to the provider; progress is kept in annotations, the status is ours."""
+    """Open connections to the provider, and keep kopf's progress in annotations, not in the status."""
     settings.persistence.finalizer = "samplecrd.k8s.io/network"
     settings.persistence.progress_storage = kopf.AnnotationsProgressStorage()
     memo.session = aiohttp.ClientSession(timeout=TIMEOUT)
@@ -43,12 +43,12 @@ async def close(memo: kopf.Memo, **_: Any) -> None:
     await memo.session.close()
 
 
-# The finalizer is there before any of these is called, because there is a handler of deletions.
+# The finalizer exists before any of these is called, because there is a deletion handler.
 @kopf.on.create(*NETWORK)
 @kopf.on.update(*NETWORK, field="spec")
 @kopf.on.resume(*NETWORK)
 async def reconcile(body: kopf.Body, patch: kopf.Patch, memo: kopf.Memo, retry: int, **_: Any) -> None:
-    """Make the provider's network as the object says; a refusal is final until the object changes."""
+    """Create or update the provider's network; a rejection is final until the object changes."""
     try:
         provided = await ensure(memo.session, body)
     except RejectedError as refusal:
@@ -64,13 +64,13 @@ async def reconcile(body: kopf.Body, patch: kopf.Patch, memo: kopf.Memo, retry: 
 
 
 def is_provisioned(status: kopf.Status, **_: Any) -> bool:
-    """Tell whether the provider once had it as it is wanted."""
+    """Return whether the network was provisioned once."""
     return any(one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions", []))
 
 
 @kopf.timer(*NETWORK, interval=DRIFT_CHECK, initial_delay=DRIFT_CHECK, when=is_provisioned)
 async def look_for_drift(body: kopf.Body, memo: kopf.Memo, retry: int = 0, **_: Any) -> None:
-    """Repair what somebody changed at the provider."""
+    """Repair drift at the provider."""
     try:
         await ensure(memo.session, body)
     except UnavailableError as failure:
@@ -80,7 +80,7 @@ async def look_for_drift(body: kopf.Body, memo: kopf.Memo, retry: int = 0, **_: 
 
 @kopf.on.delete(*NETWORK)
 async def delete(body: kopf.Body, memo: kopf.Memo, retry: int, **_: Any) -> None:
-    """Delete the provider's network, found by the uid: the status may never have been written."""
+    """Delete the provider's network, found by uid because the status may never have been written."""
     try:
         if (provided := await find(memo.session, body["metadata"]["uid"])) is not None:
             await call(memo.session, "DELETE", f"/{provided['id']}", missing_ok=True)
@@ -91,18 +91,18 @@ async def delete(body: kopf.Body, memo: kopf.Memo, retry: int, **_: Any) -> None
 
 
 def pause(retry: int) -> float:
-    """Give the seconds before the next attempt."""
+    """Return the seconds before the next attempt."""
     return min(2.0**retry, 300.0)
 
 
 def tell_failure(body: kopf.Body, retry: int, failure: str) -> None:
-    """Tell that the provider fails, once: each call makes an Event of its own."""
+    """Record an event that the provider fails, once: kopf does not merge events."""
     if retry == 0:
         kopf.warn(body, reason="ProviderError", message=failure)
 
 
 async def ensure(session: aiohttp.ClientSession, body: kopf.Body) -> dict[str, Any]:
-    """Make the provider's network as the object says, and give it."""
+    """Create or update the provider's network, and return it."""
     wanted = {"uid": body["metadata"]["uid"], "cidr": body["spec"]["cidr"], "gateway": body["spec"]["gateway"]}
     provided = await find(session, wanted["uid"])
     if provided is None:
@@ -116,7 +116,7 @@ async def ensure(session: aiohttp.ClientSession, body: kopf.Body) -> dict[str, A
 
 
 async def find(session: aiohttp.ClientSession, uid: str) -> dict[str, Any] | None:
-    """Give the network that was made for an object."""
+    """Return the network of an object, if it exists."""
     answer = await call(session, "GET", f"?uid={uid}")
     return next(iter(answer["networks"]), None)
 
@@ -124,7 +124,7 @@ async def find(session: aiohttp.ClientSession, uid: str) -> dict[str, Any] | Non
 async def call(
     session: aiohttp.ClientSession, method: str, path: str, *, missing_ok: bool = False, **request: Any
 ) -> dict[str, Any]:
-    """Ask the provider, and give its answer."""
+    """Send a request to the provider, and return its response."""
     try:
         async with session.request(method, URL + path, **request) as answer:
             if answer.ok:
@@ -140,7 +140,7 @@ async def call(
 
 
 def status_of(body: kopf.Body, **said: tuple[bool, str, str]) -> dict[str, Any]:
-    """Make a status with some conditions as said, and the others as they were; times move only when one turns."""
+    """Return a status with some conditions changed; transition times change only with their status."""
     generation, now = body["metadata"]["generation"], datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     conditions = {one["type"]: dict(one) for one in body.get("status", {}).get("conditions", [])}
     for kind, (holds, reason, message) in said.items():

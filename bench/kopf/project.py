@@ -15,7 +15,7 @@ PROJECT = ("examples-gzh.com", "v1alpha1", "projects")
 
 @kopf.on.startup()
 def connect(**_: Any) -> None:
-    """Find the cluster."""
+    """Load the kubeconfig."""
     try:
         config.load_incluster_config()
     except config.ConfigException:
@@ -26,13 +26,13 @@ def connect(**_: Any) -> None:
 @kopf.on.update(*PROJECT, field="spec")
 @kopf.on.resume(*PROJECT)
 def reconcile(body: kopf.Body, patch: kopf.Patch, **_: Any) -> None:
-    """Keep the Deployment as the Project says."""
+    """Apply the Deployment of a Project."""
     patch.status.update(wanted_status(body))
 
 
 @kopf.on.event("apps", "v1", "deployments")
 def deployment_changed(name: str, namespace: str | None, **_: Any) -> None:
-    """Look again at the Project of this name, whoever made the Deployment."""
+    """Reconcile the Project of the same name."""
     projects: Any = client.CustomObjectsApi()
     try:
         project = projects.get_namespaced_custom_object(*PROJECT[:2], namespace, PROJECT[2], name)
@@ -48,7 +48,7 @@ def deployment_changed(name: str, namespace: str | None, **_: Any) -> None:
 
 
 def wanted_status(project: Any) -> dict[str, Any]:
-    """Do what is to be done, and give the status that says so; a Deployment of somebody else is left alone."""
+    """Reconcile a Project, and return its status; a foreign Deployment is left alone."""
     apps: Any = client.AppsV1Api()
     name, namespace, wanted = project["metadata"]["name"], project["metadata"]["namespace"], project["spec"]["replicas"]
     try:
@@ -75,12 +75,12 @@ def wanted_status(project: Any) -> dict[str, Any]:
 
 
 def is_controlled(deployment: Any, uid: str) -> bool:
-    """Tell whether a Deployment is controlled by an object."""
+    """Return whether a Deployment is controlled by an object."""
     return any(owner.uid == uid and owner.controller for owner in deployment.metadata.owner_references or [])
 
 
 def not_ours(project: Any) -> dict[str, Any]:
-    """Say that somebody else has a Deployment of that name; the event comes once."""
+    """Return the condition for a foreign Deployment; record the event once."""
     name = project["metadata"]["name"]
     told = f"the Deployment {name} was not made for this Project: delete it, or name the Project otherwise"
     if condition_of(project).get("reason") != "NotControlledByUs":
@@ -89,13 +89,13 @@ def not_ours(project: Any) -> dict[str, Any]:
 
 
 def condition_of(project: Any) -> dict[str, Any]:
-    """Give the condition as it was read."""
+    """Return the condition."""
     conditions: list[dict[str, Any]] = project.get("status", {}).get("conditions", [])
     return next(iter(conditions), {})
 
 
 def ready(project: Any, *, holds: bool, reason: str, message: str) -> dict[str, Any]:
-    """Make the part of a status that says how it is; the transition time moves only with the condition."""
+    """Return a condition; its transition time changes only with its status."""
     before, generation, status = condition_of(project), project["metadata"]["generation"], "True" if holds else "False"
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     condition = {
@@ -110,7 +110,7 @@ def ready(project: Any, *, holds: bool, reason: str, message: str) -> dict[str, 
 
 
 def deployment_of(project: Any) -> dict[str, Any]:
-    """Say what is wanted."""
+    """Return the wanted Deployment."""
     name = project["metadata"]["name"]
     labels = {"project": name}
     container = {"name": "project", "image": "nginx:stable"}

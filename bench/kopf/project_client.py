@@ -1,4 +1,4 @@
-"""The program of examples/project that only asks, written with the official client: to compare lines, and to run.
+"""The client program of examples/project, written with the official client: to compare lines, and to run.
 
 ``python bench/kopf/project_client.py --kubeconfig ~/.kube/config``. The definition must be there: the official client
 makes none from classes.
@@ -17,13 +17,13 @@ NAMESPACE = "default"
 
 
 def projects_of(api: client.ApiClient) -> Any:
-    """Give the resource of Projects, when the server serves it."""
+    """Return the resource of Projects, once it is served."""
     found: Any = dynamic.DynamicClient(api).resources.get(api_version="examples-gzh.com/v1alpha1", kind="Project")
     return found
 
 
 def new(name: str, replicas: int) -> dict[str, Any]:
-    """Give a Project to create."""
+    """Return a Project to create."""
     return {
         "apiVersion": "examples-gzh.com/v1alpha1",
         "kind": "Project",
@@ -33,7 +33,7 @@ def new(name: str, replicas: int) -> dict[str, Any]:
 
 
 def shown(project: Any) -> str:
-    """Say what a Project is."""
+    """Return the description of a Project."""
     metadata = project.metadata
     return f"{metadata.namespace}/{metadata.name} replicas {project.spec.replicas}"
 
@@ -63,7 +63,7 @@ def every_verb(projects: Any) -> None:
 
 
 def follow(projects: Any) -> None:
-    """Watch: what is there, then every change, until the last one is gone."""
+    """Watch existing objects, then every change, until the last object is deleted."""
     projects.create(body=new("watched", 1), namespace=NAMESPACE)
     for event in projects.watch(namespace=NAMESPACE, field_selector="metadata.name=watched", watcher=watch.Watch()):
         project = event["object"]
@@ -78,10 +78,10 @@ def follow(projects: Any) -> None:
 
 
 def keep_a_copy(projects: Any) -> None:
-    """Keep an informer: it lists once, watches from there on, and answers without asking the server."""
+    """Run an informer: it lists once, watches from there on, and serves reads from its store."""
 
     def listed_or_watched(**options: Any) -> Any:
-        # The informer is made for generated classes: of everything else it must be given what it looks for.
+        # The informer is made for generated classes: other types need these attributes.
         if options.get("watch"):
             return projects.get(**options, serialize=False)
         found = projects.get(**options).to_dict()
@@ -89,12 +89,12 @@ def keep_a_copy(projects: Any) -> None:
         return SimpleNamespace(items=found["items"], metadata=version)
 
     def stored(key: str) -> Any:
-        # Reads share one object: whoever changes it changes the store.
+        # Reads share one object: changing it changes the store.
         return copy.deepcopy(informer.cache.get_by_key(key))
 
     projects.create(body=new("some-project", 1), namespace=NAMESPACE)
     listed = threading.Event()
-    # Without a period stop() would wait for a next event.
+    # Without a timeout stop() would wait for the next event.
     informer = SharedInformer(listed_or_watched, namespace=NAMESPACE, resync_period=1)
     informer.add_event_handler(ADDED, lambda _: listed.set())
     informer.start()
@@ -108,7 +108,7 @@ def keep_a_copy(projects: Any) -> None:
 
 
 def main(kubeconfig: str | None) -> None:
-    """Show all of it."""
+    """Run all parts."""
     if kubeconfig:
         config.load_kube_config(kubeconfig)
     else:

@@ -1,12 +1,11 @@
-"""Replays the READMEs of examples with the operators in this folder instead of ours: each does what its example does.
+"""Replay the READMEs of examples with the kopf operators in this folder, each of which does what its example does.
 
-``python -m bench.kopf.replay [EXAMPLE…]``, without names all of them. Commands, API server and what must be seen are
-those of the README; ``steer run`` is ``kopf run`` here. Needs kopf, the official client and kubectl.
+``python -m bench.kopf.replay [EXAMPLE…]``, without names all of them. Commands, API server and expected output are
+those of the README; ``steer run`` becomes ``kopf run``. Needs kopf, the official client and kubectl.
 """
 
 import asyncio
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,26 +15,27 @@ from pathlib import Path
 import yaml
 
 from steersman.errors import WaitTimeout
-from steersman.testing.transcripts import console_blocks, replay
-from tools.example_lines import EXAMPLES, KOPF, KOPF_PROGRAMS, with_one_version
+from steersman.testing import replay_readme
+from tools.example_lines import KOPF, KOPF_PROGRAMS, with_one_version
+from tools.examples import EXAMPLES
 
 _NEEDED = ("kopf", "kubernetes", "aiohttp")
 _OPERATOR = re.compile(r"^\$ steer run\b.*&$", re.MULTILINE)
-#: What kopf cannot do, and so is not typed: it has no webhooks for conversion.
+#: Commands that kopf cannot serve: it has no conversion webhooks.
 _OTHER_VERSIONS = re.compile(r"^\$ .*\.v1beta1\..*\n(?:[^$].*\n)*", re.MULTILINE)
-#: What only an operator does that installs its own definitions.
+#: Output before an operator has installed its own CRDs.
 _NO_DEFINITIONS = re.compile(r"^\$ kubectl get crd\nNo resources found\n", re.MULTILINE)
 
 
-def with_kopf(readme: str, operator: Path) -> str:
-    """Give the commands of a README with a kopf operator and the official client in the place of ours."""
-    commands = with_operator(readme, f"kopf run --all-namespaces --standalone {operator}")
+def with_kopf(transcript: str, example: str) -> str:
+    """Return a transcript that runs the kopf operator of an example and the official client."""
+    commands = with_operator(transcript, f"kopf run --all-namespaces --standalone {_operator(example)}")
     return re.sub(r"python -m (\w+)\.client", rf"python {KOPF}/\1_client.py", commands)
 
 
-def with_operator(readme: str, command: str) -> str:
-    """Give the commands of a README with another command that starts the operator."""
-    commands = _NO_DEFINITIONS.sub("", _OTHER_VERSIONS.sub("", "".join(console_blocks(readme))))
+def with_operator(transcript: str, command: str) -> str:
+    """Return a transcript that starts the operator with another command."""
+    commands = _NO_DEFINITIONS.sub("", _OTHER_VERSIONS.sub("", transcript))
     ours = _OPERATOR.search(commands)
     if ours is None:
         raise ValueError("the README starts no operator with `steer run … &`")
@@ -46,7 +46,7 @@ def with_operator(readme: str, command: str) -> str:
 
 
 def write_definitions(folder: Path) -> None:
-    """Write the example's definitions as kopf can serve them."""
+    """Write the CRDs of the example in a folder, with the one version that kopf can serve."""
     steer = Path(sys.executable).with_name("steer")
     subprocess.run([steer, "manifests"], cwd=folder, check=True, capture_output=True)  # noqa: S603 - ourselves
     for path in (folder / "manifests" / "crds").glob("*.yaml"):
@@ -54,33 +54,38 @@ def write_definitions(folder: Path) -> None:
         path.write_text(yaml.safe_dump(definition), encoding="utf-8")
 
 
-async def replayed(example: str) -> None:
-    """Replay one; ``WaitTimeout`` tells what is not as told."""
+def _operator(example: str) -> Path:
+    return KOPF / f"{KOPF_PROGRAMS[example][0]}.py"
+
+
+async def replay_with_kopf(example: str) -> None:
+    """Replay the README of an example; raise `WaitTimeout` with the first command whose output does not match."""
     with tempfile.TemporaryDirectory() as directory:
-        folder = shutil.copytree(EXAMPLES / example, Path(directory) / example)
-        commands = with_kopf(
-            (folder / "README.md").read_text(encoding="utf-8"), KOPF / f"{KOPF_PROGRAMS[example][0]}.py"
-        )
-        if "$ steer manifests" not in commands:
-            write_definitions(folder)
-        await replay(commands, folder=folder)
+
+        def edit(transcript: str) -> str:
+            commands = with_kopf(transcript, example)
+            if "$ steer manifests" not in commands:
+                write_definitions(Path(directory) / example)
+            return commands
+
+        await replay_readme(EXAMPLES / example, folder=Path(directory), edit=edit)
 
 
 async def main(names: list[str]) -> int:
-    """Replay each; answer whether all of them were as told."""
+    """Replay each README; return 1 if the output of a command does not match."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        print(f"not replayed: {', '.join(missing)} cannot be imported; `make bench` installs what is needed")
+        print(f"not replayed: {', '.join(missing)} cannot be imported; `make bench` installs them")
         return 0
     failed = 0
     for name in names or list(KOPF_PROGRAMS):
         try:
-            await replayed(name)
+            await replay_with_kopf(name)
         except WaitTimeout as error:
             failed = 1
             print(f"{name}: {error}", flush=True)
         else:
-            print(f"{name}: as told", flush=True)
+            print(f"{name}: output as expected", flush=True)
     return failed
 
 

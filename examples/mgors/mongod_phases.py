@@ -1,4 +1,4 @@
-"""The phases of a replica set's life, for tests in which operators die: what happens, and what people wait for."""
+"""Phases in the life of a replica set, for tests in which operators crash."""
 
 import os
 from collections.abc import Awaitable, Callable, Iterable
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mongod_world import NAME, World
+from mongod_testbed import NAME, MongodTestbed
 from steersman import meta
 from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import PersistentVolumeClaim, Pod, Secret
@@ -16,139 +16,139 @@ from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec
 from mgors.api.mgors_v1 import BackupPlan, Storage, Unsafe
 from mgors.connections import Connector, MemberError
 
-#: Documents that are there before.
+#: Number of documents before the phase.
 BEFORE = 100
-#: Seconds that anything gets: operators die, and the machine may be busy.
-PATIENCE = 120.0
+#: Seconds to wait: operators crash, and the machine may be busy.
+TIMEOUT = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """A part of a replica set's life."""
+    """One phase in the life of a replica set."""
 
     name: str
-    #: What happens, and what people wait for.
-    happens: Callable[[World], Awaitable[None]]
-    #: How many members there are before; none means that there is no set yet.
+    #: Changes something, and waits until the change is complete.
+    run: Callable[[MongodTestbed], Awaitable[None]]
+    #: Number of members before the phase; 0 if there is no set yet.
     members: int = 3
     fields: dict[str, Any] = field(default_factory=dict)
-    #: What is done before, with an operator that lives.
-    prepare: Callable[[World], Awaitable[None]] | None = None
+    #: Runs before the phase, with an operator that does not crash.
+    prepare: Callable[[MongodTestbed], Awaitable[None]] | None = None
     #: Whether clients write meanwhile.
-    is_open: bool = True
-    #: Whether the set is there afterwards.
-    stays: bool = True
-    #: Writes at which operators must have died, by what is found in them.
-    deaths: tuple[str, ...] = ("/status",)
+    has_writer: bool = True
+    #: Whether the set exists afterwards.
+    exists_after: bool = True
+    #: Texts of writes at which operators must have crashed.
+    crashes: tuple[str, ...] = ("/status",)
 
-    def missing_deaths(self, writes: Iterable[str]) -> list[str]:
-        """Give what nobody has died at, of all that somebody must."""
+    def missing_crashes(self, writes: Iterable[str]) -> list[str]:
+        """Return those at which no operator has crashed yet."""
         found = list(writes)
-        return [death for death in self.deaths if not any(death in write for write in found)]
+        return [crash for crash in self.crashes if not any(crash in write for write in found)]
 
 
 # Members come and go.
 
 
-async def it_is_made(world: World) -> None:
-    """Three members, from nothing."""
-    await world.create(3)
-    await world.until_ready(3, PATIENCE)
-    await world.until(lambda: "admin.admin" in world.users())
-    await world.write(0, BEFORE)
+async def create_set(testbed: MongodTestbed) -> None:
+    """Create a set of three members."""
+    await testbed.create(3)
+    await testbed.until_ready(3, TIMEOUT)
+    await testbed.until(lambda: "admin.admin" in testbed.users())
+    await testbed.write(0, BEFORE)
 
 
-async def it_grows(world: World) -> None:
-    """Two more members, one after the other."""
-    await world.patch({"members": 3})
-    await world.until_ready(3, PATIENCE)
+async def scale_up(testbed: MongodTestbed) -> None:
+    """Scale to three members, one after the other."""
+    await testbed.patch({"members": 3})
+    await testbed.until_ready(3, TIMEOUT)
 
 
-async def another_leads(world: World) -> None:
-    """Let the primary be one of those that will have to go."""
-    async with world.connected() as client:
+async def move_primary(testbed: MongodTestbed) -> None:
+    """Make a member primary that will be removed."""
+    async with testbed.connected() as client:
         await client.admin.command({"replSetStepDown": 4, "secondaryCatchUpPeriodSecs": 3})
-    await world.until(lambda: world.primary in ("shop-1", "shop-2"), PATIENCE)
-    await world.until_ready(3, PATIENCE)
+    await testbed.until(lambda: testbed.primary in ("shop-1", "shop-2"), TIMEOUT)
+    await testbed.until_ready(3, TIMEOUT)
 
 
-async def it_shrinks(world: World) -> None:
-    """One member is left, and the disks of the others go."""
-    await world.patch({"members": 1})
-    await world.until_ready(1, PATIENCE)
-    await world.until(lambda: world.pods() == ["shop-0"], PATIENCE)
-    await world.until(lambda: disks(world) == ["data-shop-0"], PATIENCE)
+async def scale_down(testbed: MongodTestbed) -> None:
+    """Scale to one member; the disks of the others are deleted."""
+    await testbed.patch({"members": 1})
+    await testbed.until_ready(1, TIMEOUT)
+    await testbed.until(lambda: testbed.pods() == ["shop-0"], TIMEOUT)
+    await testbed.until(lambda: disks(testbed) == ["data-shop-0"], TIMEOUT)
 
 
-async def it_is_updated(world: World) -> None:
-    """Every pod is another one afterwards."""
-    before = {pod.uid for pod in world.cluster.list(Pod)}
-    await world.patch({"image": "mongo:6.0.5"})
-    await world.until(lambda: not before & {pod.uid for pod in world.cluster.list(Pod)}, PATIENCE)
-    await world.until_ready(3, PATIENCE)
+async def update_image(testbed: MongodTestbed) -> None:
+    """Change the image, so that every pod is replaced."""
+    before = {pod.uid for pod in testbed.cluster.list(Pod)}
+    await testbed.patch({"image": "mongo:6.0.5"})
+    await testbed.until(lambda: not before & {pod.uid for pod in testbed.cluster.list(Pod)}, TIMEOUT)
+    await testbed.until_ready(3, TIMEOUT)
 
 
-async def its_features_are_raised(world: World) -> None:
-    """Give a set that came from an older version the features of this one."""
-    async with world.connected() as client:
+async def raise_features(testbed: MongodTestbed) -> None:
+    """Enable the features of the current version in a set of an older one."""
+    async with testbed.connected() as client:
         await client.admin.command({"setFeatureCompatibilityVersion": "5.0"})
 
         async def is_raised() -> bool:
-            told = await client.admin.command({"getParameter": 1, "featureCompatibilityVersion": 1})
-            return bool(told["featureCompatibilityVersion"]["version"] == "6.0")
+            reply = await client.admin.command({"getParameter": 1, "featureCompatibilityVersion": 1})
+            return bool(reply["featureCompatibilityVersion"]["version"] == "6.0")
 
-        await world.until(is_raised, PATIENCE)
-
-
-async def it_rests(world: World) -> None:
-    """No pods for a while."""
-    await world.patch({"pause": True})
-    await world.until(lambda: world.pods() == [] and world.condition("Paused")[0] == "True", PATIENCE)
-    await world.patch({"pause": False})
-    await world.until_ready(1, PATIENCE)
+        await testbed.until(is_raised, TIMEOUT)
 
 
-async def it_ends(world: World) -> None:
-    """Delete the object, and all that it had."""
-    mgors = world.mgors
-    await world.cluster.client.delete(mgors)
-    await world.cluster.client.wait_deleted(mgors, timeout=PATIENCE)
-    await world.until(lambda: disks(world) == [] and world.pods() == [], PATIENCE)
+async def pause_and_resume(testbed: MongodTestbed) -> None:
+    """Pause and resume the set."""
+    await testbed.patch({"pause": True})
+    await testbed.until(lambda: testbed.pods() == [] and testbed.condition("Paused")[0] == "True", TIMEOUT)
+    await testbed.patch({"pause": False})
+    await testbed.until_ready(1, TIMEOUT)
 
 
-def disks(world: World) -> list[str]:
-    """Give the disks that are there."""
-    return sorted(claim.name for claim in world.cluster.list(PersistentVolumeClaim) if not claim.is_deleting)
+async def delete_set(testbed: MongodTestbed) -> None:
+    """Delete the object, with its pods and disks."""
+    mgors = testbed.mgors
+    await testbed.cluster.client.delete(mgors)
+    await testbed.cluster.client.wait_deleted(mgors, timeout=TIMEOUT)
+    await testbed.until(lambda: disks(testbed) == [] and testbed.pods() == [], TIMEOUT)
+
+
+def disks(testbed: MongodTestbed) -> list[str]:
+    """Return the names of the existing disks."""
+    return sorted(claim.name for claim in testbed.cluster.list(PersistentVolumeClaim) if not claim.is_deleting)
 
 
 # Users.
 
 
-async def users_change(world: World) -> None:
-    """Ask for a user, give it another password, and take it out again."""
-    secret = await world.cluster.client.create(Secret(meta("app", namespace="default"), data={"password": b"first"}))
+async def change_users(testbed: MongodTestbed) -> None:
+    """Add a user, change its password, and remove it again."""
+    secret = await testbed.cluster.client.create(Secret(meta("app", namespace="default"), data={"password": b"first"}))
     user = {"name": "app", "db": "app", "passwordSecretRef": {"name": "app"}, "roles": [{"name": "read", "db": "app"}]}
-    await world.patch({"users": [user]})
-    await world.until(lambda: "app.app" in world.users(), PATIENCE)
-    await world.cluster.client.patch(secret, {"data": {"password": "c2Vjb25k"}})
-    await world.until(lambda: "second" in world.secret("shop-connection")["app.app"], PATIENCE)
-    async with world.connected("app.app") as client:
+    await testbed.patch({"users": [user]})
+    await testbed.until(lambda: "app.app" in testbed.users(), TIMEOUT)
+    await testbed.cluster.client.patch(secret, {"data": {"password": "c2Vjb25k"}})
+    await testbed.until(lambda: "second" in testbed.secret("shop-connection")["app.app"], TIMEOUT)
+    async with testbed.connected("app.app") as client:
         assert await client.app.things.count_documents({}) == 0
-    await world.patch({"users": []})
-    await world.until(lambda: "app.app" not in world.users(), PATIENCE)
-    async with world.connected() as client:
+    await testbed.patch({"users": []})
+    await testbed.until(lambda: "app.app" not in testbed.users(), TIMEOUT)
+    async with testbed.connected() as client:
         assert (await client.app.command({"usersInfo": "app"}))["users"] == []
 
 
 # Disasters.
 
 
-async def a_disk_is_lost(world: World) -> None:
-    """Take the disk of a secondary; it gets everything again from the others."""
-    [lost, *_] = world.secondaries
-    [host] = [one.host for one in world.mgors.status.replica_set if one.name == lost]
-    world.lose_disk(lost)
-    connector = Connector(world.secret("shop-keyfile")["keyfile"])
+async def lose_one_disk(testbed: MongodTestbed) -> None:
+    """Delete the disk of a secondary, which then synchronises again from the others."""
+    [lost, *_] = testbed.secondaries
+    [host] = [one.host for one in testbed.mgors.status.replica_set if one.name == lost]
+    testbed.lose_disk(lost)
+    connector = Connector(testbed.secret("shop-keyfile")["keyfile"])
 
     async def has_all() -> bool:
         try:
@@ -157,100 +157,100 @@ async def a_disk_is_lost(world: World) -> None:
         except MemberError:
             return False
 
-    await world.until(has_all, PATIENCE)
-    await world.until_ready(3, PATIENCE)
+    await testbed.until(has_all, TIMEOUT)
+    await testbed.until_ready(3, TIMEOUT)
 
 
-async def a_member_moves(world: World) -> None:
-    """Give a secondary another address; the configuration follows."""
-    [moved, *_] = world.secondaries
-    address = world.faults(moved).change_address()
-    await world.until(lambda: f"{address}:27017" in [one.host for one in world.mgors.status.replica_set], PATIENCE)
-    await world.until_ready(3, PATIENCE)
+async def change_address(testbed: MongodTestbed) -> None:
+    """Change the address of a secondary, which the configuration must follow."""
+    [moved, *_] = testbed.secondaries
+    address = testbed.faults(moved).change_address()
+    await testbed.until(lambda: f"{address}:27017" in [one.host for one in testbed.mgors.status.replica_set], TIMEOUT)
+    await testbed.until_ready(3, TIMEOUT)
 
 
-async def a_majority_is_gone(world: World) -> None:
-    """Leave the primary alone, which has all that was acknowledged; the others return with less, and catch up."""
-    lost, survivor = world.secondaries, world.primary
+async def lose_majority(testbed: MongodTestbed) -> None:
+    """Take down all secondaries, consent to a force, and let them return and catch up."""
+    lost, survivor = testbed.secondaries, testbed.primary
     for pod in lost:
-        world.take_down(pod)
-    await world.until(lambda: world.condition("QuorumAvailable") == ("False", "QuorumLost"), PATIENCE)
-    await world.consent(*lost)
-    await world.until(lambda: world.mgors.status.members == 1 and world.primary == survivor, PATIENCE)
+        testbed.take_down(pod)
+    await testbed.until(lambda: testbed.condition("QuorumAvailable") == ("False", "QuorumLost"), TIMEOUT)
+    await testbed.consent(*lost)
+    await testbed.until(lambda: testbed.mgors.status.members == 1 and testbed.primary == survivor, TIMEOUT)
     for pod in lost:
-        world.bring_up(pod)
-    await world.until_ready(3, PATIENCE)
+        testbed.bring_up(pod)
+    await testbed.until_ready(3, TIMEOUT)
 
 
 # Backups.
 
 
-def backup_named(world: World, name: str = "by-hand") -> MgorsBackup:
-    """Give a backup."""
-    return next(one for one in world.cluster.list(MgorsBackup) if one.name == name)
+def backup_named(testbed: MongodTestbed, name: str = "by-hand") -> MgorsBackup:
+    """Return a backup."""
+    return next(one for one in testbed.cluster.list(MgorsBackup) if one.name == name)
 
 
-async def it_is_backed_up(world: World) -> None:
-    """By hand."""
+async def back_up(testbed: MongodTestbed) -> None:
+    """Create a backup by hand."""
     spec = MgorsBackupSpec(cluster_name=NAME)
-    await world.cluster.client.create(MgorsBackup(meta("by-hand", namespace="default"), spec))
-    await world.until(lambda: backup_named(world).is_finished, PATIENCE)
-    assert backup_named(world).status.error == ""
-    await world.until(lambda: is_at_rest(world), PATIENCE)
-    assert backup_named(world).status.documents >= BEFORE
+    await testbed.cluster.client.create(MgorsBackup(meta("by-hand", namespace="default"), spec))
+    await testbed.until(lambda: backup_named(testbed).is_finished, TIMEOUT)
+    assert backup_named(testbed).status.error == ""
+    await testbed.until(lambda: is_lease_free(testbed), TIMEOUT)
+    assert backup_named(testbed).status.documents >= BEFORE
 
 
-def is_at_rest(world: World) -> bool:
-    """Tell whether nobody holds the Lease of backups and restores."""
-    return not [lease for lease in world.cluster.list(Lease) if lease.name == f"mgors-{NAME}"]
+def is_lease_free(testbed: MongodTestbed) -> bool:
+    """Return whether no backup or restore holds the Lease."""
+    return not [lease for lease in testbed.cluster.list(Lease) if lease.name == f"mgors-{NAME}"]
 
 
-async def a_backup_is_made_and_removed(world: World) -> None:
-    """Its data goes with it."""
-    await it_is_backed_up(world)
+async def back_up_and_delete(testbed: MongodTestbed) -> None:
+    """Create a backup and delete it, with its files."""
+    await back_up(testbed)
     assert saved() == ["by-hand"]
-    backup = backup_named(world)
-    await world.cluster.client.delete(backup)
-    await world.cluster.client.wait_deleted(backup, timeout=PATIENCE)
+    backup = backup_named(testbed)
+    await testbed.cluster.client.delete(backup)
+    await testbed.cluster.client.wait_deleted(backup, timeout=TIMEOUT)
     assert saved() == []
 
 
 def saved() -> list[str]:
-    """Give the names of the backups that are complete on disk."""
+    """Return the names of the complete backups on disk."""
     return sorted(found.parent.name for found in Path(os.environ["MGORS_BACKUPS"]).rglob("manifest.json"))
 
 
-async def a_schedule_is_kept(world: World) -> None:
-    """Backups are made when they are due, none twice, and the newest is kept."""
-    await world.patch({"backup": {"schedule": "@every 2s", "keep": 1}})
+async def follow_schedule(testbed: MongodTestbed) -> None:
+    """Schedule backups: each is made once when it is due, and only the newest is kept."""
+    await testbed.patch({"backup": {"schedule": "@every 2s", "keep": 1}})
 
     def names() -> list[str]:
-        return sorted(one.name for one in world.cluster.list(MgorsBackup) if one.name.startswith(NAME))
+        return sorted(one.name for one in testbed.cluster.list(MgorsBackup) if one.name.startswith(NAME))
 
-    await world.until(names, PATIENCE)
+    await testbed.until(names, TIMEOUT)
     first = names()[0]
-    await world.until(lambda: first not in names(), PATIENCE)
-    await world.patch({"backup": {"schedule": None}})
-    await world.until(lambda: all(one.is_finished for one in world.cluster.list(MgorsBackup)), PATIENCE)
-    await world.until(lambda: len(names()) == 1, PATIENCE)
-    await world.until(lambda: [name for name in saved() if name.startswith(NAME)] == names(), PATIENCE)
+    await testbed.until(lambda: first not in names(), TIMEOUT)
+    await testbed.patch({"backup": {"schedule": None}})
+    await testbed.until(lambda: all(one.is_finished for one in testbed.cluster.list(MgorsBackup)), TIMEOUT)
+    await testbed.until(lambda: len(names()) == 1, TIMEOUT)
+    await testbed.until(lambda: [name for name in saved() if name.startswith(NAME)] == names(), TIMEOUT)
 
 
-async def all_is_lost_and_restored(world: World) -> None:
-    """Every disk is gone; the backup has it all."""
-    for pod in world.pods():
-        world.lose_disk(pod)
-    await world.until(lambda: world.condition("Ready") == ("False", "DataLost"), PATIENCE)
+async def lose_all_disks_and_restore(testbed: MongodTestbed) -> None:
+    """Delete every disk, and restore the backup."""
+    for pod in testbed.pods():
+        testbed.lose_disk(pod)
+    await testbed.until(lambda: testbed.condition("Ready") == ("False", "DataLost"), TIMEOUT)
     spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="by-hand")
-    await world.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
+    await testbed.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
 
     def found() -> MgorsRestore:
-        return world.cluster.list(MgorsRestore)[0]
+        return testbed.cluster.list(MgorsRestore)[0]
 
-    await world.until(lambda: found().is_finished, PATIENCE)
+    await testbed.until(lambda: found().is_finished, TIMEOUT)
     assert found().status.error == ""
-    await world.until(lambda: is_at_rest(world), PATIENCE)
-    await world.until_ready(1, PATIENCE)
+    await testbed.until(lambda: is_lease_free(testbed), TIMEOUT)
+    await testbed.until_ready(1, TIMEOUT)
 
 
 _RECONFIG = ("replSetReconfig", "/status")
@@ -258,56 +258,56 @@ PHASES = [
     Phase(
         name="make",
         members=0,
-        happens=it_is_made,
-        is_open=False,
-        deaths=(
+        run=create_set,
+        has_writer=False,
+        crashes=(
             *_RECONFIG,
             *("replSetInitiate", "createUser admin", "setDefaultRWConcern"),
             *("/secrets", "/services/shop", "/statefulsets/shop", "/configmaps/shop-history"),
         ),
     ),
-    Phase(name="scale up", members=1, happens=it_grows, deaths=_RECONFIG),
+    Phase(name="scale up", members=1, run=scale_up, crashes=_RECONFIG),
     Phase(
         name="scale down",
         fields={"storage": Storage(retain="Delete")},
-        prepare=another_leads,
-        happens=it_shrinks,
-        deaths=(*_RECONFIG, "replSetStepDown", "DELETE /api/v1/namespaces/default/persistentvolumeclaims/data-shop-2"),
+        prepare=move_primary,
+        run=scale_down,
+        crashes=(*_RECONFIG, "replSetStepDown", "DELETE /api/v1/namespaces/default/persistentvolumeclaims/data-shop-2"),
     ),
-    Phase(name="update", happens=it_is_updated, deaths=("replSetStepDown", "/pods/shop-0", "/pods/shop-2", "/status")),
-    Phase(name="features", members=1, happens=its_features_are_raised, deaths=("setFeatureCompatibilityVersion 6.0",)),
-    Phase(name="pause", members=1, happens=it_rests, is_open=False, deaths=("/statefulsets/shop", "/status")),
-    Phase(name="users", members=1, happens=users_change, deaths=("createUser app", "updateUser app", "dropUser app")),
-    Phase(name="disk lost", happens=a_disk_is_lost, deaths=()),
-    Phase(name="moved", happens=a_member_moves, deaths=_RECONFIG),
+    Phase(name="update", run=update_image, crashes=("replSetStepDown", "/pods/shop-0", "/pods/shop-2", "/status")),
+    Phase(name="features", members=1, run=raise_features, crashes=("setFeatureCompatibilityVersion 6.0",)),
+    Phase(name="pause", members=1, run=pause_and_resume, has_writer=False, crashes=("/statefulsets/shop", "/status")),
+    Phase(name="users", members=1, run=change_users, crashes=("createUser app", "updateUser app", "dropUser app")),
+    Phase(name="disk lost", run=lose_one_disk, crashes=()),
+    Phase(name="moved", run=change_address, crashes=_RECONFIG),
     Phase(
         name="force",
         fields={"unsafe": Unsafe(force_reconfig_on_lost_quorum=True)},
-        happens=a_majority_is_gone,
-        deaths=(*_RECONFIG, "/configmaps/shop-history"),
+        run=lose_majority,
+        crashes=(*_RECONFIG, "/configmaps/shop-history"),
     ),
-    Phase(name="backup", members=1, happens=a_backup_is_made_and_removed, deaths=("dump", "/leases", "/status")),
+    Phase(name="backup", members=1, run=back_up_and_delete, crashes=("dump", "/leases", "/status")),
     Phase(
         name="schedule",
         members=1,
         fields={"backup": BackupPlan(keep=1)},
-        happens=a_schedule_is_kept,
-        deaths=("dump", "POST /apis/mongo.example.com/v1/namespaces/default/mgorsbackups"),
+        run=follow_schedule,
+        crashes=("dump", "POST /apis/mongo.example.com/v1/namespaces/default/mgorsbackups"),
     ),
     Phase(
         name="restore",
         members=1,
-        prepare=it_is_backed_up,
-        happens=all_is_lost_and_restored,
-        is_open=False,
-        deaths=("replSetInitiate", "create mgors-new", "insert mgors-new", "renameCollection", "/leases", "/status"),
+        prepare=back_up,
+        run=lose_all_disks_and_restore,
+        has_writer=False,
+        crashes=("replSetInitiate", "create mgors-new", "insert mgors-new", "renameCollection", "/leases", "/status"),
     ),
     Phase(
         name="delete",
         fields={"storage": Storage(retain="Delete")},
-        happens=it_ends,
-        is_open=False,
-        stays=False,
-        deaths=("/statefulsets/shop", "/pods/shop-0", "/persistentvolumeclaims/", "/mgorses/shop"),
+        run=delete_set,
+        has_writer=False,
+        exists_after=False,
+        crashes=("/statefulsets/shop", "/pods/shop-0", "/persistentvolumeclaims/", "/mgorses/shop"),
     ),
 ]

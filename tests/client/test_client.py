@@ -327,7 +327,7 @@ async def test_delete_with_options_of_its_own_still_means_the_object_that_was_re
 
 
 async def test_delete_by_name_has_no_preconditions(client: Client, transport: ScriptedTransport) -> None:
-    """Whoever gives a name means whatever has it."""
+    """A name means the object that has it, whatever its uid."""
     transport.answers += [config_map(), failure(404, "NotFound"), failure(404, "NotFound")]
     await client.delete(Ref(ConfigMap, "a"))
     assert transport.asked[0].body == b""

@@ -122,7 +122,7 @@ class Proxy(InMemoryTransport):
 
 
 async def test_a_page_of_a_proxy_is_no_absence(cluster: Cluster) -> None:
-    """Whoever takes it for one creates what exists, or deletes what belongs to it. Nor is the kind known to be gone."""
+    """A client that takes it for one creates an existing object again. Nor is the kind known to be deleted."""
     client = Client(Proxy(cluster.server, clock=cluster.clock), clock=cluster.clock)
     for asked in (client.try_get(ConfigMap, "a"), client.try_get(Kite, "a")):
         with pytest.raises(NotFound, match="404 page not found") as answer:

@@ -41,7 +41,7 @@ async def test_wait_for_gives_the_object_that_meets_the_condition(client: Client
 async def test_wait_that_takes_too_long_says_what_it_saw(
     client: Client, transport: ScriptedTransport, clock: FakeClock
 ) -> None:
-    """Whoever reads the message must know whether the object was there at all."""
+    """The message must say whether the object existed."""
     transport.add_stream(frame("ADDED", with_data(2)), bookmark(3, end=True))
     async with asyncio.TaskGroup() as tasks:
         wait = tasks.create_task(_fails(client, WaitTimeout))

@@ -119,7 +119,7 @@ async def test_a_rejection_is_raised_to_the_caller(client: Client, transport: Sc
 
 
 async def test_watch_can_begin_at_a_version(client: Client, transport: ScriptedTransport) -> None:
-    """Whoever has a list need not get it again."""
+    """A caller that has a list need not get it again."""
     transport.add_stream(frame("MODIFIED", item("a", 9)))
     async with client.watch(ConfigMap, since="8") as events:
         assert await events.initial() == []

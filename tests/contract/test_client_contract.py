@@ -369,7 +369,7 @@ async def test_waiting_follows_an_object_through_its_life(server: Server) -> Non
         await client.patch(target, {"metadata": {"finalizers": ["demo.dev/hold"]}})
         await client.delete(target)
         held = await client.wait_for(target, lambda obj: obj.is_deleting, timeout=10)
-        with pytest.raises(WaitTimeout, match="it is there"):
+        with pytest.raises(WaitTimeout, match="it exists"):
             await client.wait_deleted(held, timeout=0.3)
         await client.patch(target, {"metadata": {"finalizers": None}})
         await client.wait_deleted(held, timeout=10)

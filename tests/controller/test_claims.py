@@ -43,7 +43,7 @@ def test_an_object_that_does_not_exist_may_only_be_created() -> None:
 
 
 def test_an_object_that_the_owner_controls_is_its_own() -> None:
-    """Whoever else writes into it."""
+    """Other writers do not matter."""
     ours = Preconditions(uid="uid-of-child")
     assert claimant().claim_live(INTENT, live("kubectl", controller="uid-of-a")) == ours
     assert claimant(owned=False).claim_live(INTENT, live("kubectl", controller="uid-of-a")) == ours

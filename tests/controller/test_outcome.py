@@ -40,7 +40,7 @@ def test_the_authors_wishes_are_taken_as_they_are() -> None:
 
 
 def test_the_object_itself_gone_is_success() -> None:
-    """Whoever deletes an object during its reconcile causes no retries."""
+    """Deleting an object during its reconcile causes no retries."""
     assert outcome(missing("a")) == Done()
 
 

@@ -394,7 +394,7 @@ async def test_a_kind_that_is_missing_or_forbidden_says_so_and_starts_when_it_co
 
 
 async def test_a_nudge_ends_the_wait() -> None:
-    """Whoever knows that the kind has come need not let the informer wait."""
+    """A caller that knows that the kind is served now can end the back-off."""
     server = ScriptedServer(failures=[(404, status(404, "NotFound"))] * 2)
     async with running(server, clock := FakeClock()) as (informer, _):
         assert not informer.is_synced

@@ -94,7 +94,7 @@ async def test_an_informer_that_was_asked_for_outlives_its_followers(cluster: Cl
 
 
 async def test_following_again_starts_over(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Whoever comes back gets the state of now, marked as initial."""
+    """A handler that is added again gets the current state, marked as initial."""
     async with informers_of(cluster) as informers:
         informers.follow(CONFIG_MAPS, Told()).end()
         await cluster.client.create(ConfigMap(meta("a")))

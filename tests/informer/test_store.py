@@ -186,7 +186,7 @@ def _follow(mirror: dict[ObjectKey, Record], change: Change) -> None:
 @settings(max_examples=150)
 @given(EVENTS)
 def test_changes_rebuild_the_store_and_indexes_agree(events: list[tuple[str, str, int]]) -> None:
-    """Whoever applies the changes in order has the store's content; uids never mix; indexes never differ from it."""
+    """Applying the changes in order yields the store's content; uids never mix; indexes never differ from it."""
     store = Store({"owner": by_owner})
     mirror: dict[ObjectKey, Record] = {}
     for version, (what, name, incarnation) in enumerate(events, start=1):

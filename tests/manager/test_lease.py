@@ -98,7 +98,7 @@ def test_losing_the_lease_to_another_ends_leadership_at_once() -> None:
 
 
 def test_a_deleted_lease_is_no_leadership() -> None:
-    """Whoever cannot see the lease cannot know that it leads."""
+    """A process that cannot read the lease cannot know that it leads."""
     candidate = leading()
     candidate.saw(None, 1.0)
     assert not candidate.leads(1.0)

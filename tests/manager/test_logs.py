@@ -195,7 +195,7 @@ def test_warnings_of_python_are_json_where_json_is_asked_for() -> None:
 
 
 def test_the_first_line_names_version_cluster_namespaces_and_identity() -> None:
-    """Whoever reads a log must know first which program wrote it, and about which cluster."""
+    """The first line of a log must name the program and the cluster."""
     config = ClusterConfig(server="https://10.0.0.1:6443", context="production")
     election = ElectionOptions(name="a", namespace="b", identity="pod-1_42")
     fields = start_fields([Operator("shop")], config, ManagerOptions(namespaces=("red", "blue"), election=election))

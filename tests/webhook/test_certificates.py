@@ -132,7 +132,7 @@ async def test_a_broken_authority_is_replaced(fake_clock: FakeClock) -> None:
 
 
 async def test_a_secret_of_the_users_is_read_and_never_written(cluster: Cluster) -> None:
-    """Whoever has a certificate manager keeps it."""
+    """Users with a certificate manager can keep it."""
     source = SecretCertificates(cluster.client, "default", "mine")
     with pytest.raises(ConfigError, match="Secret default/mine does not exist"):
         await source.current()

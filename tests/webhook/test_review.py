@@ -46,7 +46,7 @@ def test_an_absent_object_is_empty_whether_null_or_left_out() -> None:
     ],
 )
 def test_what_is_no_review_is_refused_with_the_reason(body: bytes, why: str) -> None:
-    """Whoever reads the API server's error must see what is wrong with the caller."""
+    """The API server's error must show what is wrong with the request."""
     with pytest.raises(ReviewFailed, match=why) as refused:
         request_of(body)
     assert refused.value.code == 400

@@ -225,7 +225,7 @@ async def _post(address: Address, authority: bytes, path: str, body: bytes, *, l
 
 
 async def test_bad_input_over_the_wire_gets_a_clear_refusal_and_writes_nothing() -> None:
-    """Whoever reaches the port may send anything."""
+    """Any client that reaches the port may send anything."""
     path = "/quota/validate/check"
     kind = {"group": "tls.example.com", "version": "v1", "kind": "Quota"}
     async with _served(_operator()) as (cluster, address, authority):

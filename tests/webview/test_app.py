@@ -7,6 +7,7 @@ from msgspec import json
 
 from steersman.errors import ConfigError
 from steersman.history.records import ObjectName
+from steersman.history.state import TreeNode
 from steersman.testing.fake_clock import FakeClock
 from steersman.webview.actions import ACTION_NAMES, Action, Fault, Pause
 from tests.webview.asking import ask, document, error, view_of
@@ -80,6 +81,23 @@ def test_an_object_has_the_words_of_steer_why() -> None:
     assert page["next_run"].startswith("Next run: when Pod web-7c9f-x7k2p changes, or at ")
     assert [run["number"] for run in page["view"]["reconciles"]] == [5, 6, 7, 8]
     assert page["tree"]["children"][0]["children"][0]["children"][2]["detail"] == "Pending: no node fits"
+
+
+def test_a_tree_is_cut_where_nobody_can_read_on() -> None:
+    """An object that owns 5,000 pods must not make a page of 5,000 lines; those that are not ready are seen first."""
+    operator = SampleOperator(FakeClock())
+    operator.put(WEB)
+    pods = [
+        TreeNode(object=ObjectName("Pod", "shop", f"pod-{number}"), ready="False" if number > 4990 else "True")
+        for number in range(5000)
+    ]
+    operator.trees[WEB] = TreeNode(object=WEB, children=tuple(pods))
+    tree = document(view_of(operator), "/api/objects/Website/shop/web")["tree"]
+    assert (len(tree["children"]), tree["more_children"]) == (50, 4950)
+    assert [child["ready"] for child in tree["children"]] == ["False"] * 9 + ["True"] * 41
+    operator.trees[WEB] = TreeNode(object=WEB, children=tuple(pods[4985:]))
+    tree = document(view_of(operator), "/api/objects/Website/shop/web")["tree"]
+    assert [child["object"][2] for child in tree["children"]] == [f"pod-{number}" for number in range(4985, 5000)]
 
 
 def test_an_object_without_a_namespace_is_found() -> None:

@@ -1,22 +1,22 @@
-"""Tokens of service accounts, and acting as somebody else."""
+"""Tokens of service accounts, and impersonation."""
 
 from typing import Any
 
-from tools.admission_sequences.story import Sequence
+from tools.admission_sequences.sequence import Sequence
 
 Document = dict[str, Any]
 
 
 def _tokens() -> None:
-    story = Sequence("tokens", "TokenRequest and TokenReview: audiences, lifetimes, what a token is bound to.")
+    sequence = Sequence("tokens", "TokenRequest and TokenReview: audiences, lifetimes, what a token is bound to.")
     account = "/api/v1/namespaces/NS/serviceaccounts"
-    story.send("POST", account, {"metadata": {"name": "sa"}})
+    sequence.send("POST", account, {"metadata": {"name": "sa"}})
     pod = {"containers": [{"name": "c", "image": "x"}], "serviceAccountName": "sa"}
-    story.send("POST", "/api/v1/namespaces/NS/pods", {"metadata": {"name": "p"}, "spec": pod})
+    sequence.send("POST", "/api/v1/namespaces/NS/pods", {"metadata": {"name": "p"}, "spec": pod})
     other = {"containers": [{"name": "c", "image": "x"}]}
-    story.send("POST", "/api/v1/namespaces/NS/pods", {"metadata": {"name": "q"}, "spec": other})
-    story.send("POST", "/api/v1/namespaces/NS/secrets", {"metadata": {"name": "s"}})
-    story.send("POST", "/api/v1/nodes", {"metadata": {"name": "tokens-node"}})
+    sequence.send("POST", "/api/v1/namespaces/NS/pods", {"metadata": {"name": "q"}, "spec": other})
+    sequence.send("POST", "/api/v1/namespaces/NS/secrets", {"metadata": {"name": "s"}})
+    sequence.send("POST", "/api/v1/nodes", {"metadata": {"name": "tokens-node"}})
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
     specs: list[Document] = [
         {},
@@ -36,19 +36,19 @@ def _tokens() -> None:
         {"boundObjectRef": {"apiVersion": "v1", "kind": "ConfigMap", "name": "s"}},
         {"boundObjectRef": {"apiVersion": "v9", "kind": "Pod", "name": "p"}},
     ]
-    first = len(story.steps)
+    first = len(sequence.steps)
     for spec in specs:
-        story.send("POST", f"{account}/sa/token", {**request, "spec": spec})
-    story.send("POST", f"{account}/missing/token", {**request, "spec": {}})
-    story.send("POST", f"{account}/sa/token", {**request, "metadata": {"name": "other"}, "spec": {}})
-    story.send("POST", f"{account}/sa/token?dryRun=All", {**request, "spec": {}})
-    story.send("POST", f"{account}/sa/token", {})
+        sequence.send("POST", f"{account}/sa/token", {**request, "spec": spec})
+    sequence.send("POST", f"{account}/missing/token", {**request, "spec": {}})
+    sequence.send("POST", f"{account}/sa/token", {**request, "metadata": {"name": "other"}, "spec": {}})
+    sequence.send("POST", f"{account}/sa/token?dryRun=All", {**request, "spec": {}})
+    sequence.send("POST", f"{account}/sa/token", {})
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview"}
     reviews = "/apis/authentication.k8s.io/v1/tokenreviews"
 
     def ask(step: int, **spec: Any) -> None:
-        story.send("POST", reviews, {**review, "spec": {"token": "TOKEN", **spec}})
-        story.steps[-1]["uses"] = {"/spec/token": f"{step}:/status/token"}
+        sequence.send("POST", reviews, {**review, "spec": {"token": "TOKEN", **spec}})
+        sequence.steps[-1]["uses"] = {"/spec/token": f"{step}:/status/token"}
 
     ask(first)
     ask(first, audiences=["x", "https://kubernetes.default.svc"])
@@ -57,33 +57,33 @@ def _tokens() -> None:
     ask(first + 2, audiences=["b", "c", "a"])
     ask(first + 8)
     ask(first + 13)
-    story.send("POST", reviews, {**review, "spec": {"token": "nonsense"}})
-    story.send("POST", reviews, {**review, "spec": {"token": "a.b.c"}})
-    story.send("POST", reviews, {**review, "spec": {}})
-    story.send("POST", reviews, {**review, "metadata": {"name": "n"}, "spec": {"token": "x"}})
-    story.send("DELETE", "/api/v1/namespaces/NS/pods/p?gracePeriodSeconds=0")
-    story.send("DELETE", "/api/v1/nodes/tokens-node")
+    sequence.send("POST", reviews, {**review, "spec": {"token": "nonsense"}})
+    sequence.send("POST", reviews, {**review, "spec": {"token": "a.b.c"}})
+    sequence.send("POST", reviews, {**review, "spec": {}})
+    sequence.send("POST", reviews, {**review, "metadata": {"name": "n"}, "spec": {"token": "x"}})
+    sequence.send("DELETE", "/api/v1/namespaces/NS/pods/p?gracePeriodSeconds=0")
+    sequence.send("DELETE", "/api/v1/nodes/tokens-node")
 
 
 def _impersonations() -> None:
-    story = Sequence("constrained-impersonation", "Impersonation limited to a kind of user and to what is done.")
+    sequence = Sequence("constrained-impersonation", "Impersonation limited to a kind of user and to what is done.")
     rbac = "/apis/rbac.authorization.k8s.io/v1"
 
     account = "/api/v1/namespaces/NS/serviceaccounts"
     for name in ("one", "two", "three", "four"):
-        story.send("POST", account, {"metadata": {"name": name}})
+        sequence.send("POST", account, {"metadata": {"name": name}})
         request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-        story.send("POST", f"{account}/{name}/token", request)
+        sequence.send("POST", f"{account}/{name}/token", request)
     tokens = dict(zip(("one", "two", "three", "four"), (2, 4, 6, 8), strict=True))
     authentication = "authentication.k8s.io"
 
     def bind(name: str, *rules: Document) -> None:
-        full = f"{story.space}-{name}"
-        story.send("POST", f"{rbac}/clusterroles?wait=yes", {"metadata": {"name": full}, "rules": list(rules)})
+        full = f"{sequence.space}-{name}"
+        sequence.send("POST", f"{rbac}/clusterroles?wait=yes", {"metadata": {"name": full}, "rules": list(rules)})
         ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": full}
-        subjects = [{"kind": "ServiceAccount", "name": name, "namespace": story.space}]
+        subjects = [{"kind": "ServiceAccount", "name": name, "namespace": sequence.space}]
         binding = {"metadata": {"name": full}, "roleRef": ref, "subjects": subjects}
-        story.send("POST", f"{rbac}/clusterrolebindings?wait=yes", binding)
+        sequence.send("POST", f"{rbac}/clusterrolebindings?wait=yes", binding)
 
     on_list = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["impersonate-on:user-info:list"]}
     bind(
@@ -107,8 +107,8 @@ def _impersonations() -> None:
     )
 
     def act(name: str, **headers: str) -> None:
-        story.send("GET", "/api/v1/namespaces/NS/configmaps", Authorization="TOKEN", **headers)
-        story.steps[-1]["uses"] = {"header:Authorization": f"{tokens[name]}:/status/token"}
+        sequence.send("GET", "/api/v1/namespaces/NS/configmaps", Authorization="TOKEN", **headers)
+        sequence.steps[-1]["uses"] = {"header:Authorization": f"{tokens[name]}:/status/token"}
 
     for name in ("one", "two", "three", "four"):
         act(name, Impersonate_User="eve")
@@ -119,11 +119,11 @@ def _impersonations() -> None:
         act(name, Impersonate_User="system:serviceaccount:a:b")
         act(name, Impersonate_User="system:node:n1")
         act(name, Impersonate_User="eve", Impersonate_Group="system:masters")
-        story.send("GET", "/api", Authorization="TOKEN", Impersonate_User="eve")
-        story.steps[-1]["uses"] = {"header:Authorization": f"{tokens[name]}:/status/token"}
+        sequence.send("GET", "/api", Authorization="TOKEN", Impersonate_User="eve")
+        sequence.steps[-1]["uses"] = {"header:Authorization": f"{tokens[name]}:/status/token"}
 
 
 def build() -> None:
-    """Tell every story."""
+    """Register all sequences of this module."""
     _tokens()
     _impersonations()

@@ -2,30 +2,30 @@
 
 from typing import Any
 
-from tools.admission_sequences.story import MERGE, Sequence
+from tools.admission_sequences.sequence import MERGE, Sequence
 
 Document = dict[str, Any]
 
 
-def _policy(story: Sequence, name: str, spec: Document, binding: Document | None = None) -> None:
+def _policy(sequence: Sequence, name: str, spec: Document, binding: Document | None = None) -> None:
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["configmaps"]}
     whole = {
         "failurePolicy": "Fail",
         "matchConstraints": {
             "resourceRules": [rule],
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": story.space}},
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": sequence.space}},
         },
         **spec,
     }
-    story.configure("validatingadmissionpolicies", name, {"spec": whole})
-    bound = {"policyName": f"{story.name}-{name}", "validationActions": ["Deny"], **(binding or {})}
-    story.configure("validatingadmissionpolicybindings", name, {"spec": bound})
+    sequence.configure("validatingadmissionpolicies", name, {"spec": whole})
+    bound = {"policyName": f"{sequence.name}-{name}", "validationActions": ["Deny"], **(binding or {})}
+    sequence.configure("validatingadmissionpolicybindings", name, {"spec": bound})
 
 
 def _policies() -> None:
-    story = Sequence("policy-basics", "Validations, messages, reasons, variables.")
+    sequence = Sequence("policy-basics", "Validations, messages, reasons, variables.")
     _policy(
-        story,
+        sequence,
         "p",
         {
             "variables": [{"name": "size", "expression": "has(object.data) ? size(object.data) : 0"}],
@@ -52,42 +52,42 @@ def _policies() -> None:
             "auditAnnotations": [{"key": "who", "valueExpression": "request.userInfo.username"}],
         },
     )
-    story.map("ok", data={"a": "1"})
-    story.map("big", data={"a": "1", "b": "1", "c": "1"})
-    story.map("s", data={"secret": "1"})
-    story.map("bad-one")
-    story.map("nomessage")
-    story.map("forbidden")
-    story.map("broken")
-    story.map("bad-two", data={"a": "1", "b": "1", "c": "1", "secret": "1"})
-    story.map("bad-dry", "?dryRun=All")
-    story.send("PATCH", "/api/v1/namespaces/NS/configmaps/ok", {"data": {"b": "1", "c": "1"}}, **MERGE)
-    story.send("DELETE", "/api/v1/namespaces/NS/configmaps/ok")
+    sequence.map("ok", data={"a": "1"})
+    sequence.map("big", data={"a": "1", "b": "1", "c": "1"})
+    sequence.map("s", data={"secret": "1"})
+    sequence.map("bad-one")
+    sequence.map("nomessage")
+    sequence.map("forbidden")
+    sequence.map("broken")
+    sequence.map("bad-two", data={"a": "1", "b": "1", "c": "1", "secret": "1"})
+    sequence.map("bad-dry", "?dryRun=All")
+    sequence.send("PATCH", "/api/v1/namespaces/NS/configmaps/ok", {"data": {"b": "1", "c": "1"}}, **MERGE)
+    sequence.send("DELETE", "/api/v1/namespaces/NS/configmaps/ok")
 
-    story = Sequence("policy-actions", "Warn and Audit beside Deny; failurePolicy Ignore.")
+    sequence = Sequence("policy-actions", "Warn and Audit beside Deny; failurePolicy Ignore.")
     _policy(
-        story,
+        sequence,
         "w",
         {"validations": [{"expression": "object.metadata.name != 'x'", "message": "do not call it x"}]},
         {"validationActions": ["Warn", "Audit"]},
     )
     _policy(
-        story,
+        sequence,
         "i",
         {
             "failurePolicy": "Ignore",
             "validations": [{"expression": "object.data.nope == 'x'"}, {"expression": "object.metadata.name != 'y'"}],
         },
     )
-    story.map("x")
-    story.map("y")
-    story.map("z")
+    sequence.map("x")
+    sequence.map("y")
+    sequence.map("z")
 
-    story = Sequence(
+    sequence = Sequence(
         "policy-conditions", "Match conditions, old objects, the namespace, and what else an expression sees."
     )
     _policy(
-        story,
+        sequence,
         "c",
         {
             "matchConditions": [
@@ -126,40 +126,40 @@ def _policies() -> None:
             ],
         },
     )
-    story.map("a", data={"k": "1"})
-    story.send("PATCH", "/api/v1/namespaces/NS/configmaps/a", {"data": {"k": "2"}}, **MERGE)
-    story.send("PATCH", "/api/v1/namespaces/NS/configmaps/a", {"metadata": {"labels": {"k": "2"}}}, **MERGE)
-    story.map("exempt-a", data={"k": "1"})
-    story.send("PATCH", "/api/v1/namespaces/NS/configmaps/exempt-a", {"data": {"k": "2"}}, **MERGE)
-    story.map("requested")
-    story.map("asked")
-    story.map("denied")
-    story.map("path")
+    sequence.map("a", data={"k": "1"})
+    sequence.send("PATCH", "/api/v1/namespaces/NS/configmaps/a", {"data": {"k": "2"}}, **MERGE)
+    sequence.send("PATCH", "/api/v1/namespaces/NS/configmaps/a", {"metadata": {"labels": {"k": "2"}}}, **MERGE)
+    sequence.map("exempt-a", data={"k": "1"})
+    sequence.send("PATCH", "/api/v1/namespaces/NS/configmaps/exempt-a", {"data": {"k": "2"}}, **MERGE)
+    sequence.map("requested")
+    sequence.map("asked")
+    sequence.map("denied")
+    sequence.map("path")
 
-    story = Sequence("policy-broken-condition", "A match condition that fails.")
+    sequence = Sequence("policy-broken-condition", "A match condition that fails.")
     _policy(
-        story,
+        sequence,
         "c",
         {
             "matchConditions": [{"name": "broken", "expression": "object.data.nope == 'x'"}],
             "validations": [{"expression": "true"}],
         },
     )
-    story.map("a")
+    sequence.map("a")
 
 
 def _parameters() -> None:
     for found, selector in (("name", False), ("selector", True)):
         for missing in ("Allow", "Deny"):
-            story = Sequence(f"policy-params-{found}-{missing.lower()}", "Parameters of a policy.")
+            sequence = Sequence(f"policy-params-{found}-{missing.lower()}", "Parameters of a policy.")
             reference: Document = {"parameterNotFoundAction": missing, "namespace": "NS"}
             if selector:
                 reference["selector"] = {"matchLabels": {"limits": "yes"}}
             else:
                 reference["name"] = "limits"
-            reference["namespace"] = story.space
+            reference["namespace"] = sequence.space
             _policy(
-                story,
+                sequence,
                 "p",
                 {
                     "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
@@ -172,7 +172,7 @@ def _parameters() -> None:
                                 "resources": ["secrets"],
                             }
                         ],
-                        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": story.space}},
+                        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": sequence.space}},
                     },
                     "validations": [
                         {
@@ -184,23 +184,23 @@ def _parameters() -> None:
                 {"paramRef": reference},
             )
             secrets = "/api/v1/namespaces/NS/secrets"
-            story.send("POST", secrets, {"metadata": {"name": "first"}})
+            sequence.send("POST", secrets, {"metadata": {"name": "first"}})
             limits = {"name": "limits", "labels": {"limits": "yes"}}
-            story.send(
+            sequence.send(
                 "POST", "/api/v1/namespaces/NS/configmaps?wait=yes", {"metadata": limits, "data": {"longest": "5"}}
             )
-            story.send("POST", secrets, {"metadata": {"name": "short"}})
-            story.send("POST", secrets, {"metadata": {"name": "much-longer"}})
+            sequence.send("POST", secrets, {"metadata": {"name": "short"}})
+            sequence.send("POST", secrets, {"metadata": {"name": "much-longer"}})
             more = {"name": "limits2", "labels": {"limits": "yes"}}
-            story.send(
+            sequence.send(
                 "POST", "/api/v1/namespaces/NS/configmaps?wait=yes", {"metadata": more, "data": {"longest": "4"}}
             )
-            story.send("POST", secrets, {"metadata": {"name": "fiver"}})
-            # A policy that goes takes what the server knows of its parameters with it: others would find none.
-            story.cleanup.clear()
+            sequence.send("POST", secrets, {"metadata": {"name": "fiver"}})
+            # Deleting a policy drops the server's cache of its parameters, so that other policies would find none.
+            sequence.cleanup.clear()
 
 
 def build() -> None:
-    """Tell every story."""
+    """Register all sequences of this module."""
     _policies()
     _parameters()

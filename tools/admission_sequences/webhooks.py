@@ -1,46 +1,46 @@
-"""What webhooks are told, and what is made of their answers."""
+"""Reviews that webhooks receive, and the effect of their responses."""
 
 from tests.contract.hooks import setting
 from tools.admission_sequences.conversion import definition
-from tools.admission_sequences.story import MERGE, Sequence
+from tools.admission_sequences.sequence import MERGE, Sequence
 
 
 def _verbs() -> None:
-    story = Sequence("hook-verbs", "What a mutating and a validating webhook are told of each verb.")
-    story.hooks("mutating", "m", story.hook("label"))
-    story.hooks("validating", "v", story.hook("allow"))
-    story.map("a", data={"k": "v"})
-    story.map("", metadata={"generateName": "gen-"})
-    story.map("dry", "?dryRun=All&fieldManager=me&fieldValidation=Strict")
-    story.send("PUT", "/api/v1/namespaces/NS/configmaps/a", {"metadata": {"name": "a"}, "data": {"k": "w"}})
-    story.send("PATCH", "/api/v1/namespaces/NS/configmaps/a", {"data": {"z": "1"}}, **MERGE)
-    story.send(
+    sequence = Sequence("hook-verbs", "What a mutating and a validating webhook are told of each verb.")
+    sequence.hooks("mutating", "m", sequence.hook("label"))
+    sequence.hooks("validating", "v", sequence.hook("allow"))
+    sequence.map("a", data={"k": "v"})
+    sequence.map("", metadata={"generateName": "gen-"})
+    sequence.map("dry", "?dryRun=All&fieldManager=me&fieldValidation=Strict")
+    sequence.send("PUT", "/api/v1/namespaces/NS/configmaps/a", {"metadata": {"name": "a"}, "data": {"k": "w"}})
+    sequence.send("PATCH", "/api/v1/namespaces/NS/configmaps/a", {"data": {"z": "1"}}, **MERGE)
+    sequence.send(
         "PATCH",
         "/api/v1/namespaces/NS/configmaps/a?fieldManager=me&force=true",
         {"apiVersion": "v1", "kind": "ConfigMap", "data": {"y": "1"}},
         Content_Type="application/apply-patch+yaml",
     )
-    story.send(
+    sequence.send(
         "PATCH",
         "/api/v1/namespaces/NS/configmaps/new?fieldManager=me",
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "new"}, "data": {"y": "1"}},
         Content_Type="application/apply-patch+yaml",
     )
-    story.send("GET", "/api/v1/namespaces/NS/configmaps/a")
-    story.send("PATCH", "/api/v1/namespaces/NS/configmaps/missing", {"data": {"z": "1"}}, **MERGE)
-    story.send("PUT", "/api/v1/namespaces/NS/configmaps/missing", {"metadata": {"name": "missing"}})
-    story.map("a")
-    story.map("Bad_Name")
-    story.send("DELETE", "/api/v1/namespaces/NS/configmaps/new", {"propagationPolicy": "Background"})
-    story.send("DELETE", "/api/v1/namespaces/NS/configmaps/missing")
-    story.send("DELETE", "/api/v1/namespaces/NS/configmaps?labelSelector=hooked")
+    sequence.send("GET", "/api/v1/namespaces/NS/configmaps/a")
+    sequence.send("PATCH", "/api/v1/namespaces/NS/configmaps/missing", {"data": {"z": "1"}}, **MERGE)
+    sequence.send("PUT", "/api/v1/namespaces/NS/configmaps/missing", {"metadata": {"name": "missing"}})
+    sequence.map("a")
+    sequence.map("Bad_Name")
+    sequence.send("DELETE", "/api/v1/namespaces/NS/configmaps/new", {"propagationPolicy": "Background"})
+    sequence.send("DELETE", "/api/v1/namespaces/NS/configmaps/missing")
+    sequence.send("DELETE", "/api/v1/namespaces/NS/configmaps?labelSelector=hooked")
 
 
 def _impersonated() -> None:
-    story = Sequence("hook-user", "Who asks is told to webhooks.")
-    story.hooks("validating", "v", story.hook("allow"))
+    sequence = Sequence("hook-user", "Who asks is told to webhooks.")
+    sequence.hooks("validating", "v", sequence.hook("allow"))
     body = {"metadata": {"name": "a"}}
-    story.send(
+    sequence.send(
         "POST",
         "/api/v1/namespaces/NS/configmaps",
         body,
@@ -51,45 +51,45 @@ def _impersonated() -> None:
 
 
 def _subresources() -> None:
-    story = Sequence("hook-subresources", "Rules for subresources, and what is told of them.")
+    sequence = Sequence("hook-subresources", "Rules for subresources, and what is told of them.")
     rule = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}
-    story.hooks("mutating", "m", story.hook("allow", rule=rule))
-    story.hooks("validating", "v", story.hook("allow", rule={**rule, "scope": "Namespaced"}))
+    sequence.hooks("mutating", "m", sequence.hook("allow", rule=rule))
+    sequence.hooks("validating", "v", sequence.hook("allow", rule={**rule, "scope": "Namespaced"}))
     pod = {"containers": [{"name": "c", "image": "x"}]}
-    story.send("POST", "/api/v1/namespaces/NS/pods", {"metadata": {"name": "p"}, "spec": pod})
-    story.send("PATCH", "/api/v1/namespaces/NS/pods/p/status", {"status": {"phase": "Running"}}, **MERGE)
+    sequence.send("POST", "/api/v1/namespaces/NS/pods", {"metadata": {"name": "p"}, "spec": pod})
+    sequence.send("PATCH", "/api/v1/namespaces/NS/pods/p/status", {"status": {"phase": "Running"}}, **MERGE)
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pod}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
-    story.send("POST", "/apis/apps/v1/namespaces/NS/deployments", {"metadata": {"name": "d"}, "spec": spec})
-    story.send("PATCH", "/apis/apps/v1/namespaces/NS/deployments/d/scale", {"spec": {"replicas": 2}}, **MERGE)
-    story.send(
+    sequence.send("POST", "/apis/apps/v1/namespaces/NS/deployments", {"metadata": {"name": "d"}, "spec": spec})
+    sequence.send("PATCH", "/apis/apps/v1/namespaces/NS/deployments/d/scale", {"spec": {"replicas": 2}}, **MERGE)
+    sequence.send(
         "PUT",
         "/apis/apps/v1/namespaces/NS/deployments/d/scale",
         {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "d"}, "spec": {"replicas": 3}},
     )
-    story.send(
+    sequence.send(
         "POST",
         "/api/v1/namespaces/NS/pods/p/binding",
         {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}},
     )
-    story.send("POST", "/api/v1/namespaces/NS/serviceaccounts", {"metadata": {"name": "sa"}})
-    story.send(
+    sequence.send("POST", "/api/v1/namespaces/NS/serviceaccounts", {"metadata": {"name": "sa"}})
+    sequence.send(
         "POST",
         "/api/v1/namespaces/NS/serviceaccounts/sa/token",
         {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}},
     )
-    story.send(
+    sequence.send(
         "POST",
         "/api/v1/namespaces/NS/pods/p/eviction",
         {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}},
     )
-    story.send("GET", "/api/v1/namespaces/NS/pods/p/log")
-    story.send("DELETE", "/api/v1/namespaces/NS/pods/p?gracePeriodSeconds=0")
+    sequence.send("GET", "/api/v1/namespaces/NS/pods/p/log")
+    sequence.send("DELETE", "/api/v1/namespaces/NS/pods/p?gracePeriodSeconds=0")
 
 
 def _denials() -> None:
     for mode in ("mutating", "validating"):
-        story = Sequence(f"{mode}-denials", "How refusals of webhooks are told.")
+        sequence = Sequence(f"{mode}-denials", "How refusals of webhooks are told.")
         names = [
             "deny",
             "deny-message",
@@ -100,11 +100,11 @@ def _denials() -> None:
             "deny-warn",
             "warn",
         ]
-        hooks = [story.hook(name, objectSelector={"matchLabels": {"try": name}}) for name in names]
-        story.hooks(mode, "c", *hooks)
+        hooks = [sequence.hook(name, objectSelector={"matchLabels": {"try": name}}) for name in names]
+        sequence.hooks(mode, "c", *hooks)
         for name in names:
-            story.map("", metadata={"name": "a", "labels": {"try": name}})
-        story.send("DELETE", "/api/v1/namespaces/NS/configmaps/a")
+            sequence.map("", metadata={"name": "a", "labels": {"try": name}})
+        sequence.send("DELETE", "/api/v1/namespaces/NS/configmaps/a")
 
 
 def _failures() -> None:
@@ -134,10 +134,10 @@ def _failures() -> None:
     ]
     for mode in ("mutating", "validating"):
         for policy in ("Fail", "Ignore"):
-            story = Sequence(f"{mode}-failures-{policy.lower()}", "How broken webhooks are told.")
+            sequence = Sequence(f"{mode}-failures-{policy.lower()}", "How broken webhooks are told.")
             tried = [*names, *patches, "refused"]
             hooks = [
-                story.hook(
+                sequence.hook(
                     name,
                     failurePolicy=policy,
                     timeoutSeconds=1,
@@ -147,35 +147,35 @@ def _failures() -> None:
                 for name in tried
             ]
             hooks[-1]["clientConfig"]["url"] = "https://127.0.0.1:1/x"
-            missing = story.hook("service", failurePolicy=policy, objectSelector={"matchLabels": {"try": "service"}})
-            missing["clientConfig"] = {"service": {"name": "nope", "namespace": story.space, "path": "/x"}}
-            story.hooks(mode, "c", *hooks, missing)
+            missing = sequence.hook("service", failurePolicy=policy, objectSelector={"matchLabels": {"try": "service"}})
+            missing["clientConfig"] = {"service": {"name": "nope", "namespace": sequence.space, "path": "/x"}}
+            sequence.hooks(mode, "c", *hooks, missing)
             for name in [*tried, "service"]:
-                story.map("", metadata={"name": name, "labels": {"try": name}})
+                sequence.map("", metadata={"name": name, "labels": {"try": name}})
 
 
 def _matching() -> None:
-    story = Sequence("hook-matching", "Which requests a webhook is asked about.")
-    story.hooks(
+    sequence = Sequence("hook-matching", "Which requests a webhook is asked about.")
+    sequence.hooks(
         "validating",
         "v",
-        story.hook("warn/creates", name="creates.example.com", rule={"operations": ["CREATE"]}),
-        story.hook("warn/object", name="object.example.com", objectSelector={"matchLabels": {"x": "y"}}),
-        story.hook(
+        sequence.hook("warn/creates", name="creates.example.com", rule={"operations": ["CREATE"]}),
+        sequence.hook("warn/object", name="object.example.com", objectSelector={"matchLabels": {"x": "y"}}),
+        sequence.hook(
             "warn/exists",
             name="exists.example.com",
             objectSelector={"matchExpressions": [{"key": "x", "operator": "NotIn", "values": ["y"]}]},
         ),
-        story.hook(
+        sequence.hook(
             "warn/space",
             name="space.example.com",
             namespaceSelector={"matchExpressions": [{"key": "team", "operator": "In", "values": ["red"]}]},
         ),
-        story.hook("warn/cluster", name="cluster.example.com", rule={"scope": "Cluster"}),
-        story.hook("warn/namespaced", name="namespaced.example.com", rule={"scope": "Namespaced"}),
-        story.hook("warn/v2", name="v2.example.com", rule={"apiVersions": ["v2"]}),
-        story.hook("warn/star", name="star.example.com", rule={"apiGroups": ["*"], "resources": ["*"]}),
-        story.hook(
+        sequence.hook("warn/cluster", name="cluster.example.com", rule={"scope": "Cluster"}),
+        sequence.hook("warn/namespaced", name="namespaced.example.com", rule={"scope": "Namespaced"}),
+        sequence.hook("warn/v2", name="v2.example.com", rule={"apiVersions": ["v2"]}),
+        sequence.hook("warn/star", name="star.example.com", rule={"apiGroups": ["*"], "resources": ["*"]}),
+        sequence.hook(
             "warn/condition",
             name="condition.example.com",
             matchConditions=[
@@ -183,20 +183,20 @@ def _matching() -> None:
                 {"name": "user", "expression": "request.userInfo.username == 'admin'"},
             ],
         ),
-        story.hook(
+        sequence.hook(
             "warn/broken",
             name="broken.example.com",
             matchConditions=[{"name": "broken", "expression": "object.data.missing == 'x'"}],
             objectSelector={"matchLabels": {"break": "yes"}},
         ),
-        story.hook(
+        sequence.hook(
             "warn/broken-ignored",
             name="broken-ignored.example.com",
             failurePolicy="Ignore",
             matchConditions=[{"name": "broken", "expression": "object.data.missing == 'x'"}],
             objectSelector={"matchLabels": {"break": "maybe"}},
         ),
-        story.hook(
+        sequence.hook(
             "warn/broken-but-false",
             name="broken-but-false.example.com",
             matchConditions=[
@@ -205,7 +205,7 @@ def _matching() -> None:
             ],
             objectSelector={"matchLabels": {"break": "no"}},
         ),
-        story.hook(
+        sequence.hook(
             "warn/authorizer",
             name="authorizer.example.com",
             matchConditions=[
@@ -218,59 +218,59 @@ def _matching() -> None:
             objectSelector={"matchLabels": {"ask": "yes"}},
         ),
     )
-    story.map("plain")
-    story.map("special")
-    story.map("", metadata={"name": "labelled", "labels": {"x": "y"}})
-    story.map("", metadata={"name": "b1", "labels": {"break": "yes"}})
-    story.map("", metadata={"name": "b2", "labels": {"break": "maybe"}})
-    story.map("", metadata={"name": "b3", "labels": {"break": "no"}})
-    story.map("", metadata={"name": "au", "labels": {"ask": "yes"}})
-    story.send("PATCH", "/api/v1/namespaces/NS/configmaps/labelled", {"metadata": {"labels": {"x": None}}}, **MERGE)
-    story.send("PATCH", "/api/v1/namespaces/NS/configmaps/plain", {"metadata": {"labels": {"x": "z"}}}, **MERGE)
-    story.send("DELETE", "/api/v1/namespaces/NS/configmaps/plain")
+    sequence.map("plain")
+    sequence.map("special")
+    sequence.map("", metadata={"name": "labelled", "labels": {"x": "y"}})
+    sequence.map("", metadata={"name": "b1", "labels": {"break": "yes"}})
+    sequence.map("", metadata={"name": "b2", "labels": {"break": "maybe"}})
+    sequence.map("", metadata={"name": "b3", "labels": {"break": "no"}})
+    sequence.map("", metadata={"name": "au", "labels": {"ask": "yes"}})
+    sequence.send("PATCH", "/api/v1/namespaces/NS/configmaps/labelled", {"metadata": {"labels": {"x": None}}}, **MERGE)
+    sequence.send("PATCH", "/api/v1/namespaces/NS/configmaps/plain", {"metadata": {"labels": {"x": "z"}}}, **MERGE)
+    sequence.send("DELETE", "/api/v1/namespaces/NS/configmaps/plain")
 
 
 def _reinvocation() -> None:
-    story = Sequence("hook-reinvocation", "Webhooks that are asked again after others changed the object.")
-    story.hooks(
+    sequence = Sequence("hook-reinvocation", "Webhooks that are asked again after others changed the object.")
+    sequence.hooks(
         "mutating",
         "m",
-        story.hook("label/first", name="first.example.com", reinvocationPolicy="IfNeeded"),
-        story.hook("label/never", name="never.example.com"),
-        story.hook("label/second", name="second.example.com", reinvocationPolicy="IfNeeded"),
-        story.hook("allow", name="allow.example.com", reinvocationPolicy="IfNeeded"),
+        sequence.hook("label/first", name="first.example.com", reinvocationPolicy="IfNeeded"),
+        sequence.hook("label/never", name="never.example.com"),
+        sequence.hook("label/second", name="second.example.com", reinvocationPolicy="IfNeeded"),
+        sequence.hook("allow", name="allow.example.com", reinvocationPolicy="IfNeeded"),
     )
-    story.map("a")
-    story.send("PATCH", "/api/v1/namespaces/NS/configmaps/a", {"data": {"z": "1"}}, **MERGE)
+    sequence.map("a")
+    sequence.send("PATCH", "/api/v1/namespaces/NS/configmaps/a", {"data": {"z": "1"}}, **MERGE)
 
 
 def _order() -> None:
-    story = Sequence("hook-order", "Configurations are asked in the order of their names.")
+    sequence = Sequence("hook-order", "Configurations are asked in the order of their names.")
     for name in ("b", "a", "c"):
-        story.hooks("mutating", name, story.hook(setting("/metadata/annotations", {name: "1"})))
-    story.map("a")
-    story.send("GET", "/api/v1/namespaces/NS/configmaps/a")
+        sequence.hooks("mutating", name, sequence.hook(setting("/metadata/annotations", {name: "1"})))
+    sequence.map("a")
+    sequence.send("GET", "/api/v1/namespaces/NS/configmaps/a")
 
 
 def _mutations() -> None:
-    story = Sequence("hook-mutations", "What a mutated object goes through: defaults, validation, owners of fields.")
+    sequence = Sequence("hook-mutations", "What a mutated object goes through: defaults, validation, owners of fields.")
     containers = [{"name": "c", "image": "y:1"}]
-    story.hooks(
+    sequence.hooks(
         "mutating",
         "m",
-        story.hook(setting("/spec/containers", containers), rule={"resources": ["pods"]}),
-        story.hook(setting("/data", {"!bad": "x"}), name="bad.example.com"),
+        sequence.hook(setting("/spec/containers", containers), rule={"resources": ["pods"]}),
+        sequence.hook(setting("/data", {"!bad": "x"}), name="bad.example.com"),
     )
     pod = {"containers": [{"name": "c", "image": "x"}]}
-    story.send("POST", "/api/v1/namespaces/NS/pods?fieldManager=me", {"metadata": {"name": "p"}, "spec": pod})
-    story.map("a")
+    sequence.send("POST", "/api/v1/namespaces/NS/pods?fieldManager=me", {"metadata": {"name": "p"}, "spec": pod})
+    sequence.map("a")
 
 
 def _crd_hooks() -> None:
-    story = Sequence("hook-custom", "Webhooks on a custom resource in two versions; matchPolicy.")
-    group = f"{story.space}.example.com"
-    story.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(group, None))
-    story.cleanup.append(
+    sequence = Sequence("hook-custom", "Webhooks on a custom resource in two versions; matchPolicy.")
+    group = f"{sequence.space}.example.com"
+    sequence.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(group, None))
+    sequence.cleanup.append(
         {
             "case": "",
             "method": "DELETE",
@@ -278,13 +278,13 @@ def _crd_hooks() -> None:
         }
     )
     rule = {"apiGroups": [group], "apiVersions": ["v1"], "resources": ["things"]}
-    story.hooks(
+    sequence.hooks(
         "mutating",
         "m",
-        story.hook(setting("/spec/extra", 1), rule=rule),
-        story.hook("warn/exact", name="exact.example.com", rule=rule, matchPolicy="Exact"),
+        sequence.hook(setting("/spec/extra", 1), rule=rule),
+        sequence.hook("warn/exact", name="exact.example.com", rule=rule, matchPolicy="Exact"),
     )
-    story.hooks("validating", "v", story.hook("allow", rule=rule, matchPolicy="Equivalent"))
+    sequence.hooks("validating", "v", sequence.hook("allow", rule=rule, matchPolicy="Equivalent"))
     for version in ("v1", "v2"):
         body = {
             "apiVersion": f"{group}/{version}",
@@ -292,19 +292,21 @@ def _crd_hooks() -> None:
             "metadata": {"name": version},
             "spec": {"size": 3},
         }
-        story.send("POST", f"/apis/{group}/{version}/namespaces/NS/things", body)
-        story.send("PATCH", f"/apis/{group}/{version}/namespaces/NS/things/{version}", {"spec": {"size": 4}}, **MERGE)
-        story.send(
+        sequence.send("POST", f"/apis/{group}/{version}/namespaces/NS/things", body)
+        sequence.send(
+            "PATCH", f"/apis/{group}/{version}/namespaces/NS/things/{version}", {"spec": {"size": 4}}, **MERGE
+        )
+        sequence.send(
             "PATCH",
             f"/apis/{group}/{version}/namespaces/NS/things/{version}/status",
             {"status": {"ready": True}},
             **MERGE,
         )
-        story.send("DELETE", f"/apis/{group}/{version}/namespaces/NS/things/{version}")
+        sequence.send("DELETE", f"/apis/{group}/{version}/namespaces/NS/things/{version}")
 
 
 def build() -> None:
-    """Tell every story."""
+    """Register all sequences of this module."""
     _verbs()
     _impersonated()
     _subresources()

@@ -19,7 +19,7 @@ from tools.control_plane.processes import ControlPlane, StartError
 
 def _run(binaries: Binaries, command: list[str], *, controllers: bool) -> int:
     with ControlPlane(binaries, controllers=controllers) as plane:
-        print(f"kube-apiserver {binaries.kubernetes} answers at {plane.url}", flush=True)
+        print(f"kube-apiserver {binaries.kubernetes} serves at {plane.url}", flush=True)
         environment = {
             **os.environ,
             "KUBECONFIG": str(plane.kubeconfig),
@@ -32,7 +32,7 @@ def _run(binaries: Binaries, command: list[str], *, controllers: bool) -> int:
 
 
 def main() -> int:
-    """Build, or run a command against a fresh control plane; the exit code is the command's."""
+    """Build, or run a command with a fresh control plane and return its exit code."""
     parser = argparse.ArgumentParser(prog="control_plane", description=(__doc__ or "").partition("\n")[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("build", help="build kube-apiserver, kube-controller-manager, kubectl and etcd into the cache")

@@ -5,18 +5,21 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 HERE = Path(__file__).parent
-KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kubectl")
+#: What a control plane is made of, and what a node needs beside it.
+CONTROL_PLANE = ("kube-apiserver", "kube-controller-manager", "kubectl", "etcd")
+NODE = ("kube-scheduler", "kubelet", "kube-proxy", "coredns")
 #: Older etcd servers make kube-apiserver switch off WatchList and consistent reads from its cache, without a word.
 OLDEST_ETCD = (3, 5, 13)
 
 
 class MissingError(Exception):
-    """A program is not there and cannot be built; the message says why and what to do."""
+    """A program is missing and cannot be built; the message has the reason and what to do."""
 
 
 def _pinned(module: Path, requirement: str) -> str:
@@ -27,7 +30,7 @@ def _pinned(module: Path, requirement: str) -> str:
 
 
 def _build(what: str, module: Path, target: Path, *arguments: str) -> None:
-    """Run `go build`, and say that it is still at work: the first build takes minutes."""
+    """Run `go build` with progress messages: the first build takes minutes."""
     begun = time.monotonic()
     print(f"building {what} (once; several minutes on two cores)", flush=True)
     with subprocess.Popen(["go", "build", "-trimpath", "-o", str(target), *arguments], cwd=module) as process:  # noqa: S603, S607 - go as the user has it
@@ -44,7 +47,7 @@ def _build(what: str, module: Path, target: Path, *arguments: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Binaries:
-    """A folder that holds all programs of one control plane."""
+    """A folder with all programs of one control plane."""
 
     folder: Path
     kubernetes: str
@@ -54,22 +57,22 @@ class Binaries:
         return str(self.folder / program)
 
     @classmethod
-    def ensure(cls) -> Self:
-        """Give the programs, building what is not in the cache yet."""
+    def ensure(cls, programs: Iterable[str] = CONTROL_PLANE) -> Self:
+        """Return the programs, building those that are not in the cache yet."""
         binaries = cls._pinned()
-        if missing := binaries.missing():
+        if missing := binaries.missing(programs):
             binaries.build(missing)
         return binaries
 
     @classmethod
     def if_built(cls) -> Self | None:
-        """Give the programs if they are all in the cache; nothing is built."""
+        """Return the programs if they are all in the cache; nothing is built."""
         binaries = cls._pinned()
         return None if binaries.missing() else binaries
 
-    def missing(self) -> list[str]:
-        """Name the programs that are not there."""
-        return [name for name in (*KUBERNETES, "etcd") if not Path(self[name]).exists()]
+    def missing(self, programs: Iterable[str] = CONTROL_PLANE) -> list[str]:
+        """Return the names of programs that are not in the cache."""
+        return [name for name in programs if not Path(self[name]).exists()]
 
     @classmethod
     def _pinned(cls) -> Self:
@@ -85,24 +88,25 @@ class Binaries:
         if shutil.which("go") is None:
             raise MissingError("a real control plane needs Go to be built, and there is no `go` on PATH")
         self.folder.mkdir(parents=True, exist_ok=True)
-        # Programs appear under their names only when they are whole: a broken build never looks like a finished one.
+        # Programs get their final names only when they are complete.
         unfinished = self.folder / "unfinished"
         unfinished.mkdir(exist_ok=True)
+        for name in missing:
+            module, package, version, flags = self._recipe(name)
+            _build(f"{name} {version}", HERE / module, unfinished / name, f"-ldflags=-s -w {flags}", package)
+            (unfinished / name).rename(self.folder / name)
+        unfinished.rmdir()
+
+    def _recipe(self, name: str) -> tuple[str, str, str, str]:
+        """Return the Go module of a program, its package, its version and what the linker writes into it."""
+        if name == "etcd":
+            return "etcd", "go.etcd.io/etcd/server/v3", self.etcd, ""
+        if name == "coredns":
+            return "coredns", ".", _pinned(HERE / "coredns", "github.com/coredns/coredns"), ""
         major, minor, _ = self.kubernetes.split(".", 2)
         version = "k8s.io/component-base/version"
         flags = (
-            f"-s -w -X {version}.gitVersion=v{self.kubernetes} -X {version}.gitMajor={major} "
+            f"-X {version}.gitVersion=v{self.kubernetes} -X {version}.gitMajor={major} "
             f"-X {version}.gitMinor={minor} -X k8s.io/client-go/pkg/version.gitVersion=v{self.kubernetes}"
         )
-        for name in missing:
-            if name == "etcd":
-                _build(
-                    f"etcd {self.etcd}", HERE / "etcd", unfinished / name, "-ldflags=-s -w", "go.etcd.io/etcd/server/v3"
-                )
-            else:
-                package = f"k8s.io/kubernetes/cmd/{name}"
-                _build(
-                    f"{name} {self.kubernetes}", HERE / "kubernetes", unfinished / name, f"-ldflags={flags}", package
-                )
-            (unfinished / name).rename(self.folder / name)
-        unfinished.rmdir()
+        return "kubernetes", f"k8s.io/kubernetes/cmd/{name}", self.kubernetes, flags

@@ -24,7 +24,7 @@ STOP_SECONDS = 10
 
 
 class StartError(Exception):
-    """A program did not become ready; the message ends with what it said last."""
+    """A program did not become ready; the message ends with its last output."""
 
 
 def _free_port() -> int:
@@ -35,7 +35,7 @@ def _free_port() -> int:
 
 
 class ControlPlane:
-    """Starts on entry, stops everything on exit; everything it writes lies in one temporary folder."""
+    """Starts on entry and stops on exit; all its files are in one temporary folder."""
 
     def __init__(self, binaries: Binaries, *, controllers: bool) -> None:
         self._binaries = binaries
@@ -47,11 +47,11 @@ class ControlPlane:
 
     @property
     def pids(self) -> list[int]:
-        """The processes that are running."""
+        """The running processes."""
         return [process.pid for process in self._processes]
 
     def __enter__(self) -> Self:
-        # pytest's own Ctrl-C must not reach the servers first: they get their own process groups below.
+        # Ctrl-C in pytest must not reach the servers first, so they get their own process groups below.
         self._folder = tempfile.TemporaryDirectory(prefix="control-plane-")
         self._path = Path(self._folder.name)
         self.kubeconfig = self._path / "kubeconfig"
@@ -110,7 +110,7 @@ class ControlPlane:
             "--service-account-issuer=https://kubernetes.default.svc",
             "--service-cluster-ip-range=10.0.0.0/24",
             "--authorization-mode=RBAC",
-            # Pods need no ServiceAccount token here: no node runs them, and no controller makes the accounts.
+            # Pods need no ServiceAccount token here: no node runs them, and no controller creates the accounts.
             "--disable-admission-plugins=ServiceAccount",
             "--allow-privileged=true",
         )
@@ -142,7 +142,7 @@ class ControlPlane:
         )
 
     def _wait_ready(self, process: subprocess.Popen[bytes], program: str, url: str) -> None:
-        # Certificates are made by the servers themselves while they start; readiness is all that is asked here.
+        # The servers create their certificates while they start, so only readiness is checked here.
         trusting = ssl.create_default_context()
         trusting.check_hostname = False
         trusting.verify_mode = ssl.CERT_NONE

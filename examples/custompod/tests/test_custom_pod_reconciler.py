@@ -1,4 +1,4 @@
-"""What the operator does for a CustomPod, on an API server of each test's own."""
+"""The reconciler of CustomPod, with an API server for each test."""
 
 from typing import Any
 
@@ -13,24 +13,24 @@ from custompod.main import operator
 
 
 async def create(cluster: Cluster, replicas: int, name: str = "sample", **spec: Any) -> CustomPod:
-    """Ask for a number of pods."""
+    """Return a CustomPod with a number of replicas."""
     return await cluster.client.create(CustomPod(meta(name), CustomPodSpec(replicas=replicas, **spec)))
 
 
 async def set_status(cluster: Cluster, pod: Pod, phase: str, *, ready: bool = False) -> None:
-    """Say about a pod what a kubelet would."""
+    """Set the status of a pod as a kubelet would."""
     condition = {"type": "Ready", "status": "True" if ready else "False"}
     status = {"phase": phase, "conditions": [condition]}
     await cluster.client.status.patch(pod, {"status": status})
 
 
 def reasons(cluster: Cluster) -> set[str]:
-    """Give what people are told."""
+    """Return the reasons of all events."""
     return {event.reason or "" for event in cluster.list(Event)}
 
 
 async def test_one_three_one(cluster: Cluster) -> None:
-    """The article's own check: edit replicas, and look at the pods."""
+    """The article's check: change replicas and count the pods."""
     async with cluster.running(operator):
         custom_pod = await create(cluster, 1)
         for replicas in (1, 3, 1):
@@ -43,8 +43,8 @@ async def test_one_three_one(cluster: Cluster) -> None:
             assert found.status.observed_generation == found.generation
 
 
-async def test_pods_look_as_the_article_makes_them(cluster: Cluster) -> None:
-    """A sleeping busybox, with the name of its owner."""
+async def test_pods_are_those_of_the_article(cluster: Cluster) -> None:
+    """A sleeping busybox, with a label of its owner."""
     async with cluster.running(operator):
         await create(cluster, 1)
         await cluster.settle()
@@ -56,8 +56,8 @@ async def test_pods_look_as_the_article_makes_them(cluster: Cluster) -> None:
     assert pod.controller.kind == "CustomPod"
 
 
-async def test_a_template_says_what_runs(cluster: Cluster) -> None:
-    """Busybox is only for those who do not say."""
+async def test_the_template_of_the_spec_is_used(cluster: Cluster) -> None:
+    """Busybox is only the default."""
     template = PodTemplateSpec(
         metadata=meta(labels={"tier": "front"}), spec=PodSpec(containers=[Container(name="web", image="nginx")])
     )
@@ -70,7 +70,7 @@ async def test_a_template_says_what_runs(cluster: Cluster) -> None:
 
 
 async def test_a_deleted_pod_is_replaced(cluster: Cluster) -> None:
-    """The article's operator did not notice: it never watched its pods."""
+    """The article's operator does not notice it, because it does not watch its pods."""
     async with cluster.running(operator):
         await create(cluster, 2)
         await cluster.settle()
@@ -85,7 +85,7 @@ async def test_a_deleted_pod_is_replaced(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
 async def test_a_pod_that_has_ended_is_replaced(cluster: Cluster, phase: str) -> None:
-    """It counts as a pod for Kubernetes, but does nothing for the user."""
+    """A pod that has ended does not serve the user."""
     async with cluster.running(operator):
         await create(cluster, 2)
         await cluster.settle()
@@ -98,7 +98,7 @@ async def test_a_pod_that_has_ended_is_replaced(cluster: Cluster, phase: str) ->
 
 
 async def test_a_foreign_pod_with_the_same_label_is_left_alone(cluster: Cluster) -> None:
-    """Whose a pod is says its controller's uid; a label is anybody's. The article's operator deleted such pods."""
+    """Ownership is the uid of the controller, not a label. The article's operator deletes such pods."""
     await cluster.install(CustomPod)
     spec = PodSpec(containers=[Container(name="main", image="nginx")])
     foreign = await cluster.client.create(Pod(meta("foreign", labels={"app": "sample"}), spec=spec))
@@ -111,8 +111,8 @@ async def test_a_foreign_pod_with_the_same_label_is_left_alone(cluster: Cluster)
         assert cluster.list(CustomPod)[0].status.pod_names == []
 
 
-async def test_pods_that_do_not_work_go_first_then_the_youngest(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Scaling down must cost as little as it can."""
+async def test_unready_pods_are_deleted_first_then_the_youngest(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Scaling down should lose as little work as possible."""
     async with cluster.running(operator):
         custom_pod = await create(cluster, 1)
         for replicas in (2, 3, 4):
@@ -128,8 +128,8 @@ async def test_pods_that_do_not_work_go_first_then_the_youngest(cluster: Cluster
         assert first.name not in cluster.list(CustomPod)[0].status.pod_names
 
 
-async def test_the_status_tells_when_all_pods_are_ready(cluster: Cluster) -> None:
-    """`kubectl wait --for=condition=Ready` is how scripts go on."""
+async def test_the_status_shows_when_all_pods_are_ready(cluster: Cluster) -> None:
+    """Scripts use `kubectl wait --for=condition=Ready`."""
     async with cluster.running(operator):
         await create(cluster, 2)
         await cluster.settle()
@@ -144,7 +144,7 @@ async def test_the_status_tells_when_all_pods_are_ready(cluster: Cluster) -> Non
 
 
 async def test_a_hundred_pods_need_one_status_write(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Creating is told to people pod by pod, and to the API server once."""
+    """There is an event for each pod, but one status."""
     async with cluster.running(operator):
         await create(cluster, 100)
         await cluster.settle()
@@ -153,8 +153,8 @@ async def test_a_hundred_pods_need_one_status_write(cluster: Cluster, fake_clock
         assert fake_clock.monotonic() == 0
 
 
-async def test_while_pods_are_forbidden_few_are_tried(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A quota that is used up must not be met with a hundred requests at once, nor be forgotten."""
+async def test_few_requests_are_made_while_pods_are_forbidden(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """An exhausted quota must not cause a hundred requests at once, and must be retried."""
     async with cluster.running(operator):
         quota = cluster.faults.inject(
             Refuse(403, "Forbidden", "exceeded quota"), method="POST", path="/pods", times=None
@@ -175,10 +175,8 @@ async def test_while_pods_are_forbidden_few_are_tried(cluster: Cluster, fake_clo
         assert progressing.reason == "WaitingForPods"
 
 
-async def test_a_template_that_no_server_takes_is_told_and_not_tried_again(
-    cluster: Cluster, fake_clock: FakeClock
-) -> None:
-    """Trying again cannot help; a new template can."""
+async def test_an_invalid_template_is_reported_and_not_retried(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A retry cannot help, only another template."""
     async with cluster.running(operator):
         empty = PodTemplateSpec(spec=PodSpec(containers=[]))
         custom_pod = await create(cluster, 3, template=empty)
@@ -192,8 +190,8 @@ async def test_a_template_that_no_server_takes_is_told_and_not_tried_again(
         assert len(cluster.list(Pod)) == 3
 
 
-async def test_an_answer_that_is_lost_makes_no_pod_too_many_for_long(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """The pod is there though nobody heard of it: the cache shows it before the next try counts."""
+async def test_a_lost_response_does_not_leave_an_extra_pod(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The pod was created although the response was lost: the cache shows it before the next attempt."""
     async with cluster.running(operator):
         cluster.faults.inject(Lose(), method="POST", path="/pods", times=2)
         await create(cluster, 5)
@@ -201,8 +199,8 @@ async def test_an_answer_that_is_lost_makes_no_pod_too_many_for_long(cluster: Cl
         assert len(cluster.list(Pod)) == 5
 
 
-async def test_a_cache_that_lags_behind_makes_no_pod_too_many(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A pod that was created and is not seen yet must not be created again."""
+async def test_a_lagging_cache_does_not_cause_extra_pods(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A pod that was created and is not in the cache yet must not be created again."""
     async with cluster.running(operator):
         cluster.faults.hold("/pods")
         custom_pod = await create(cluster, 3)
@@ -215,8 +213,8 @@ async def test_a_cache_that_lags_behind_makes_no_pod_too_many(cluster: Cluster, 
         assert len(cluster.list(Pod)) == 4
 
 
-async def test_at_rest_nothing_is_written(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Half an hour, and not a write: an operator that writes for nothing wakes everyone who watches."""
+async def test_a_settled_custom_pod_causes_no_writes(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """For half an hour: needless writes wake all watchers."""
     async with cluster.running(operator):
         await create(cluster, 3)
         await cluster.settle()
@@ -228,8 +226,8 @@ async def test_at_rest_nothing_is_written(cluster: Cluster, fake_clock: FakeCloc
         assert cluster.faults.writes() == []
 
 
-async def test_its_pods_go_with_it(cluster: Cluster) -> None:
-    """The article's operator retried for ever after a delete."""
+async def test_its_pods_are_deleted_with_it(cluster: Cluster) -> None:
+    """The article's operator retries forever after a delete."""
     async with cluster.running(operator):
         custom_pod = await create(cluster, 3)
         await cluster.settle()
@@ -240,7 +238,7 @@ async def test_its_pods_go_with_it(cluster: Cluster) -> None:
 
 
 async def test_the_scale_subresource_scales(cluster: Cluster) -> None:
-    """`kubectl scale` and autoscalers know nothing of a CustomPod but its scale."""
+    """`kubectl scale` and autoscalers use only the scale subresource."""
     async with cluster.running(operator):
         custom_pod = await create(cluster, 1)
         await cluster.client.scale(custom_pod, 3)
@@ -249,14 +247,14 @@ async def test_the_scale_subresource_scales(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("replicas", [-1, 101])
-async def test_the_schema_keeps_the_number_in_bounds(cluster: Cluster, replicas: int) -> None:
+async def test_replicas_out_of_bounds_are_rejected(cluster: Cluster, replicas: int) -> None:
     """A mistyped number must not fill the cluster."""
     await cluster.install(CustomPod)
     with pytest.raises(Invalid, match=r"spec\.replicas"):
         await create(cluster, replicas)
 
 
-async def test_people_are_told_what_was_done(cluster: Cluster) -> None:
+async def test_events_show_what_was_done(cluster: Cluster) -> None:
     """`kubectl describe` shows it."""
     async with cluster.running(operator):
         custom_pod = await create(cluster, 2)

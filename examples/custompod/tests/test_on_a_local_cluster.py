@@ -1,4 +1,4 @@
-"""The operator beside a scheduler and a node: pods come up, and their owner tells."""
+"""The operator with a scheduler and a node: pods run, and the status shows it."""
 
 from steersman import meta
 from steersman.kinds.core_v1 import Pod
@@ -10,7 +10,7 @@ from custompod.main import operator
 
 
 async def test_pods_run_and_the_custom_pod_is_ready(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """From the article's object to running pods, and back to none, with nothing set by hand."""
+    """From the article's object to running pods, and back to none."""
     async with cluster.running(*local_operators(), operator):
         custom_pod = await cluster.client.create(CustomPod(meta("sample"), CustomPodSpec(replicas=3)))
         await fake_clock.advance(60)

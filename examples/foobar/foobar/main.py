@@ -1,4 +1,4 @@
-"""The operator with everything that it does: importing a reconciler registers it."""
+"""The operator with all its reconcilers and webhooks: importing a module registers them."""
 
 from foobar.api.foo_bar_v1beta1 import FooBarV1beta1
 from foobar.operator import operator

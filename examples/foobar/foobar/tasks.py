@@ -1,4 +1,4 @@
-"""Which tasks a FooBar needs: rules on plain objects, without a cluster."""
+"""Which tasks a FooBar needs: pure functions on objects."""
 
 from collections.abc import Iterable
 
@@ -7,14 +7,14 @@ from steersman import meta
 from foobar.api.foo_bar_task_v1 import FooBarTask, FooBarTaskSpec
 from foobar.api.foo_bar_v1 import FooBar
 
-#: Keeps a task until what it applied is undone, whoever deletes it. It is there from the beginning.
+#: Keeps a deleted task until its effect is revoked. Tasks have it from their creation.
 FINALIZER = "internal.test.example.com/task"
-#: Names are at most 253 characters, of which the rest of a task's name needs its share.
+#: Characters of the FooBar's name in that of a task: names have at most 253.
 _NAME = 200
 
 
 def apply_of(foobar: FooBar) -> FooBarTask:
-    """Give the task that applies what a FooBar asks for; the same one whenever it is asked."""
+    """Return the task that applies a FooBar; the same one for the same generation."""
     spec = FooBarTaskSpec(
         operation="Apply",
         target=foobar.spec.target,
@@ -26,7 +26,7 @@ def apply_of(foobar: FooBar) -> FooBarTask:
 
 
 def revoke_of(apply: FooBarTask) -> FooBarTask:
-    """Give the task that undoes another one; the same one whenever it is asked."""
+    """Return the task that revokes another one; always the same one."""
     spec = FooBarTaskSpec(
         operation="Revoke",
         target=apply.spec.target,
@@ -44,28 +44,28 @@ def _task(name: str, spec: FooBarTaskSpec) -> FooBarTask:
 
 
 class Tasks:
-    """The tasks that there are for one FooBar."""
+    """The existing tasks of one FooBar."""
 
     def __init__(self, tasks: Iterable[FooBarTask]) -> None:
-        """Take the tasks as they are now."""
+        """Index the tasks by name."""
         self._by_name = {task.name: task for task in sorted(tasks, key=lambda task: task.name)}
 
     @property
     def applied(self) -> list[FooBarTask]:
-        """What was applied, or may have been, and not been undone to the end."""
+        """Tasks that applied something, or may have, and are not completely revoked."""
         return [task for task in self._by_name.values() if task.spec.operation == "Apply"]
 
     def revoke(self, apply: FooBarTask) -> FooBarTask | None:
-        """Give the task that undoes another one, if there is one."""
+        """Return the task that revokes another one, if it exists."""
         return self._by_name.get(revoke_of(apply).name)
 
     def current(self, foobar: FooBar) -> FooBarTask | None:
-        """Give the task that applies what the FooBar asks for now, unless it is being undone."""
+        """Return the task that applies the current spec, unless it is being revoked."""
         wanted = (foobar.spec.target, foobar.spec.type or "")
         fits = (task for task in self.applied if (task.spec.target, task.spec.type) == wanted)
         return next((task for task in fits if self.revoke(task) is None and not task.is_deleting), None)
 
     def outdated(self, foobar: FooBar) -> list[FooBarTask]:
-        """Give what was applied and is not asked for any more."""
+        """Return the applied tasks that are no longer wanted."""
         current = self.current(foobar)
         return [task for task in self.applied if task is not current]

@@ -1,4 +1,4 @@
-"""What the operator does for a FooBar, on an API server of each test's own."""
+"""The reconcilers of FooBar and its tasks, with an API server for each test."""
 
 import pytest
 from steersman import Invalid, meta
@@ -14,28 +14,28 @@ from foobar.reconcilers.foo_bar_task_reconciler import TTL
 
 
 async def create_targets(cluster: Cluster, *names: str) -> None:
-    """Create what FooBars can be applied to."""
+    """Create targets of FooBars."""
     for name in names:
         await cluster.client.create(ConfigMap(meta(name)))
 
 
 def foobar(name: str = "a", target: str = "one", type_: str | None = "big") -> FooBar:
-    """Give a FooBar."""
+    """Return a FooBar."""
     return FooBar(meta(name), FooBarSpec(target=target, type=type_))
 
 
 def marks(cluster: Cluster) -> dict[str, str]:
-    """Give which targets carry a mark, with the type that it was put on with."""
+    """Return the type of each marked target, keyed by name."""
     return {one.name: one.annotations[TYPE] for one in cluster.list(ConfigMap) if MARK in one.annotations}
 
 
 def state(cluster: Cluster, name: str = "a") -> str:
-    """Give where a FooBar stands."""
+    """Return the state of a FooBar."""
     return next(one.status.status for one in cluster.list(FooBar) if one.name == name)
 
 
 async def test_a_foobar_is_applied_moved_and_revoked(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """The life of a FooBar, as a user sees it here and at its targets."""
+    """The life of a FooBar, in its status and at its targets."""
     await create_targets(cluster, "one", "two")
     async with cluster.running(operator):
         created = await cluster.client.create(foobar())
@@ -61,7 +61,7 @@ async def test_a_foobar_is_applied_moved_and_revoked(cluster: Cluster, fake_cloc
 
 
 async def test_the_old_target_is_revoked_before_the_new_one_is_applied(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Two targets at once is what users of such an operator fear."""
+    """It must never be applied to two targets at once."""
     await create_targets(cluster, "one", "two")
     async with cluster.running(operator):
         created = await cluster.client.create(foobar())
@@ -75,8 +75,8 @@ async def test_the_old_target_is_revoked_before_the_new_one_is_applied(cluster: 
         assert marks(cluster) == {"two": "big"}
 
 
-async def test_a_user_who_erases_the_status_gets_it_back(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """What was applied is not known from the status, so nothing else happens either."""
+async def test_an_erased_status_is_restored(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The status is not the source of what was applied, so nothing else happens."""
     await create_targets(cluster, "one")
     async with cluster.running(operator):
         created = await cluster.client.create(foobar())
@@ -90,7 +90,7 @@ async def test_a_user_who_erases_the_status_gets_it_back(cluster: Cluster, fake_
 
 
 async def test_erasing_the_status_and_moving_the_target_at_once_still_revokes(cluster: Cluster) -> None:
-    """The case that an operator with its memory in the status gets wrong: also while it was down."""
+    """An operator that keeps its state in the status fails here, also after a restart."""
     await create_targets(cluster, "one", "two")
     async with cluster.running(operator):
         created = await cluster.client.create(foobar())
@@ -102,8 +102,8 @@ async def test_erasing_the_status_and_moving_the_target_at_once_still_revokes(cl
     assert marks(cluster) == {"two": "big"}
 
 
-async def test_there_and_back_again_ends_where_the_user_wants(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Each change is undone in its turn, however fast they come."""
+async def test_fast_changes_end_at_the_last_target(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Each change is revoked in turn, however fast they follow each other."""
     await create_targets(cluster, "one", "two")
     async with cluster.running(operator):
         created = await cluster.client.create(foobar())
@@ -115,8 +115,8 @@ async def test_there_and_back_again_ends_where_the_user_wants(cluster: Cluster, 
         assert state(cluster) == "ApplySucceed"
 
 
-async def test_a_target_that_comes_later_is_waited_for(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """An error that may pass is retried, with growing pauses."""
+async def test_a_target_that_is_created_later_is_awaited(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A temporary error is retried with back-off."""
     async with cluster.running(operator):
         await cluster.client.create(foobar())
         await cluster.settle()
@@ -126,13 +126,13 @@ async def test_a_target_that_comes_later_is_waited_for(cluster: Cluster, fake_cl
         assert state(cluster) == "ApplySucceed"
 
 
-async def test_a_target_that_never_comes_is_given_up(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Retries are bounded; the user's next change begins anew."""
+async def test_a_target_that_is_never_created_is_given_up(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Retries are limited; the next change of the spec starts again."""
     async with cluster.running(operator):
         created = await cluster.client.create(foobar())
         await fake_clock.advance(60)
         [found] = cluster.list(FooBar)
-        assert (found.status.status, found.status.message) == ("ApplyFailed", "there is no ConfigMap 'one'")
+        assert (found.status.status, found.status.message) == ("ApplyFailed", "ConfigMap 'one' does not exist")
         [task] = cluster.list(FooBarTask)
         assert task.status.attempts == 5
         await create_targets(cluster, "two")
@@ -141,8 +141,8 @@ async def test_a_target_that_never_comes_is_given_up(cluster: Cluster, fake_cloc
         assert state(cluster) == "ApplySucceed"
 
 
-async def test_a_target_of_somebody_else_is_not_taken(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """An error that will not pass is told at once and not retried; revoking it takes nothing from its owner."""
+async def test_a_target_of_another_foobar_is_not_taken(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A permanent error is reported at once and not retried; a revoke does not affect the owner."""
     await create_targets(cluster, "one")
     async with cluster.running(operator):
         await cluster.client.create(foobar("a", type_="first"))
@@ -156,8 +156,8 @@ async def test_a_target_of_somebody_else_is_not_taken(cluster: Cluster, fake_clo
         assert marks(cluster) == {"one": "first"}
 
 
-async def test_a_target_that_changes_meanwhile_is_looked_at_again(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A conflict is no failure: it costs no attempt, and nobody's change is overwritten."""
+async def test_a_concurrent_change_of_a_target_is_retried(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A conflict does not count as an attempt, and no change is overwritten."""
     await create_targets(cluster, "one")
     async with cluster.running(operator):
         cluster.faults.inject(Refuse(409, "Conflict"), method="PATCH", path="/configmaps/one", times=2)
@@ -167,8 +167,8 @@ async def test_a_target_that_changes_meanwhile_is_looked_at_again(cluster: Clust
         assert cluster.list(FooBarTask)[0].status.attempts == 0
 
 
-async def test_tasks_cannot_be_changed_and_targets_are_needed(cluster: Cluster) -> None:
-    """The schema protects the operator from its users, and from itself."""
+async def test_tasks_are_immutable_and_targets_required(cluster: Cluster) -> None:
+    """The schema protects the operator from users, and from itself."""
     await create_targets(cluster, "one")
     async with cluster.running(operator):
         await cluster.client.create(foobar())
@@ -179,8 +179,8 @@ async def test_tasks_cannot_be_changed_and_targets_are_needed(cluster: Cluster) 
             await cluster.client.create(foobar("b", target=""))
 
 
-async def test_tasks_that_are_over_go_after_a_while(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Of a long life only what is applied now is left."""
+async def test_finished_tasks_are_deleted_after_a_while(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Only the tasks of what is applied now stay."""
     await create_targets(cluster, "one", "two")
     async with cluster.running(operator):
         created = await cluster.client.create(foobar())
@@ -192,8 +192,8 @@ async def test_tasks_that_are_over_go_after_a_while(cluster: Cluster, fake_clock
         assert [one.spec.operation for one in cluster.list(FooBarTask)] == ["Apply"]
 
 
-async def test_a_task_that_somebody_deletes_is_undone_and_done_again(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """The operator's memory cannot be deleted without what it remembers."""
+async def test_a_deleted_task_is_revoked_and_applied_again(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The durable state cannot be deleted without its effect."""
     await create_targets(cluster, "one", "two")
     async with cluster.running(operator):
         created = await cluster.client.create(foobar())
@@ -212,8 +212,8 @@ async def test_a_task_that_somebody_deletes_is_undone_and_done_again(cluster: Cl
         assert state(cluster) == "ApplySucceed"
 
 
-async def test_at_rest_nothing_is_written(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """The status that the operator writes does not keep it busy."""
+async def test_a_settled_foobar_causes_no_writes(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The operator's own status writes do not trigger it."""
     await create_targets(cluster, "one")
     async with cluster.running(operator):
         await cluster.client.create(foobar())

@@ -1,4 +1,4 @@
-"""Two versions of one kind: users of either see the same objects."""
+"""Two versions of one kind serve the same objects."""
 
 import pytest
 from steersman import Unstructured, meta
@@ -17,12 +17,12 @@ from foobar.main import operator
 
 
 def test_nothing_gets_lost_between_the_versions() -> None:
-    """Whatever an object holds is there again when it comes back."""
+    """A round trip preserves every field."""
     assert_round_trips(FooBar, FooBarV1beta1)
 
 
 async def test_an_object_of_the_old_version_is_reconciled_and_read_in_both(cluster: Cluster) -> None:
-    """The operator knows only the new version, and need not know who wrote the other."""
+    """The operator uses only the new version."""
     await cluster.client.create(ConfigMap(meta("one")))
     async with cluster.running(operator):
         await cluster.client.create(FooBarV1beta1(meta("a"), OldSpec(target_ref=TargetRef(name="one"), type="big")))
@@ -34,7 +34,7 @@ async def test_an_object_of_the_old_version_is_reconciled_and_read_in_both(clust
 
 
 async def test_a_change_in_the_old_version_moves_the_target(cluster: Cluster) -> None:
-    """Whoever has not migrated yet can still change things."""
+    """Users of the old version can still change objects."""
     for name in ("one", "two"):
         await cluster.client.create(ConfigMap(meta(name)))
     async with cluster.running(operator):
@@ -48,7 +48,7 @@ async def test_a_change_in_the_old_version_moves_the_target(cluster: Cluster) ->
 
 
 def earlier_definition() -> Unstructured:
-    """Give the definition of a release that knew only the old version."""
+    """Return the CRD of a release with only the old version."""
     definition = Unstructured(crd_of(FooBar, FooBarV1beta1))
     [version] = [one for one in definition.content["spec"]["versions"] if one["name"] == "v1beta1"]
     definition.content["spec"]["versions"] = [{**version, "storage": True}]
@@ -56,7 +56,7 @@ def earlier_definition() -> Unstructured:
 
 
 async def test_objects_of_an_earlier_release_are_migrated(cluster: Cluster) -> None:
-    """What was stored in the old version is written again in the new one; then the old one can be taken away."""
+    """Objects are stored again in the new version; then the old one can be removed."""
     await cluster.client.create(ConfigMap(meta("one")))
     await install_definitions(cluster.client, [earlier_definition()])
     await cluster.client.create(FooBarV1beta1(meta("a"), OldSpec(target_ref=TargetRef(name="one"))))
@@ -73,8 +73,8 @@ async def test_objects_of_an_earlier_release_are_migrated(cluster: Cluster) -> N
         assert definition.status.stored_versions == ["v1"]
 
 
-async def test_names_that_somebody_else_has_are_told_at_once(cluster: Cluster) -> None:
-    """The operator creates its definitions; one that can never be served is an error, not something to wait for."""
+async def test_a_conflict_of_crd_names_is_reported_at_once(cluster: Cluster) -> None:
+    """A CRD that can never be served is an error, not something to wait for."""
     taken = earlier_definition()
     taken.content["metadata"]["name"] = "others.test.example.com"
     taken.content["spec"]["names"] |= {"plural": "others", "singular": "other"}

@@ -1,4 +1,4 @@
-"""A configuration file as kubewatch has it, read as the objects that say the same. Rules without a cluster."""
+"""Convert a configuration file of the original kubewatch to a Watcher and a Secret: pure functions."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from steersman.kinds.core_v1 import Secret
 
 from kubewatch.api.watcher_v1 import Handler, SecretRef, WatchedResource, Watcher, WatcherSpec
 
-#: Where objects of a name in the file live, and whether in namespaces. Short names are those of kubectl.
+#: Group, version, plural and whether namespaced, keyed by the name in the file. Short names are those of kubectl.
 _RESOURCES: dict[str, tuple[str, str, str, bool]] = {
     "deployment": ("apps", "v1", "deployments", True),
     "replicationcontroller": ("", "v1", "replicationcontrollers", True),
@@ -49,16 +49,16 @@ Settings = Mapping[str, Any]
 
 
 def objects_of(text: str, name: str, namespace: str) -> list[Secret | Watcher]:
-    """Give the Watcher that a file describes, and before it the Secret with what must not stand in a Watcher."""
+    """Return the Watcher of a file, and before it the Secret with its confidential values."""
     try:
         document = yaml.safe_load(text) or {}
         secrets: dict[str, str] = {}
         resources = list(_resources(document))
         handlers = list(_handlers(document.get("handler") or {}, name, secrets))
     except (yaml.YAMLError, AttributeError, TypeError, KeyError, ValueError) as error:
-        raise ConfigError(f"not a configuration of kubewatch: {error}") from None
+        raise ConfigError(f"invalid configuration of kubewatch: {error}") from None
     if not resources or not handlers:
-        raise ConfigError(f"the configuration names no {'handler' if resources else 'resource'}")
+        raise ConfigError(f"the configuration has no {'handler' if resources else 'resource'}")
     watcher = Watcher(meta(name, namespace=namespace), WatcherSpec(resources=resources, handlers=handlers))
     if not secrets:
         return [watcher]
@@ -71,7 +71,7 @@ def _resources(document: Settings) -> Iterator[WatchedResource]:
     for key, is_wanted in (document.get("resource") or {}).items():
         name = _SHORT.get(key, key)
         if name not in _RESOURCES:
-            raise ConfigError(f"resource {key!r} is not known: name it under customresources")
+            raise ConfigError(f"unknown resource {key!r}: add it to customresources")
         group, version, plural, namespaced = _RESOURCES[name]
         if is_wanted:
             yield WatchedResource(
@@ -105,7 +105,7 @@ def _handlers(handlers: Settings, name: str, secrets: dict[str, str]) -> Iterato
             case "message":
                 continue
             case _:
-                raise ConfigError(f"handler {key!r} is not known here: most services take a webhook")
+                raise ConfigError(f"unknown handler {key!r}: most services accept a webhook")
 
 
 def _smtp(settings: Settings, name: str, secrets: dict[str, str]) -> Handler:

@@ -1,7 +1,7 @@
-"""Watching by a configuration file: ``KUBEWATCH_CONFIG=~/.kubewatch.yaml steer run``.
+"""Watch resources of a configuration file: ``KUBEWATCH_CONFIG=~/.kubewatch.yaml steer run``.
 
-The file is applied as a Watcher, and again whenever it changes. So there is one way to watch, and one place to look for
-what became of it: ``kubectl get watchers``.
+The file is applied as a Watcher, and again whenever it changes, so ``kubectl get watchers`` shows its state like that
+of any other Watcher.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from kubewatch.api.watcher_v1 import Watcher
 from kubewatch.config import objects_of
 from kubewatch.operator import operator
 
-#: The name of the Watcher that comes from the file.
+#: Name of the Watcher of the file.
 NAME = "config-file"
-#: Seconds between looks at the file.
-LOOK = 5.0
+#: Seconds between two checks of the file.
+CHECK_EVERY = 5.0
 
 _log = logging.getLogger("kubewatch")
 
@@ -35,7 +35,7 @@ def _read(path: str) -> str:
 
 @operator.background
 async def follow_config_file(client: Client, clock: Clock) -> None:
-    """Keep the Watcher as the file says; a file that cannot be read changes nothing, and is told once."""
+    """Apply the file as a Watcher whenever it changes; log an error if it is invalid, and keep the Watcher."""
     path = os.environ.get("KUBEWATCH_CONFIG", "")
     namespace = os.environ.get("KUBEWATCH_NAMESPACE", "default")
     seen: str | None = None
@@ -46,8 +46,8 @@ async def follow_config_file(client: Client, clock: Clock) -> None:
                 seen = text
                 for obj in objects_of(text, NAME, namespace):
                     await client.apply(obj, force=True)
-                _log.info("the configuration is in force", extra={"file": path})
+                _log.info("the configuration was applied", extra={"file": path})
         except (OSError, ConfigError) as error:
-            _log.error("the configuration is left as it was", extra={"file": path, "error": str(error)})
-        await clock.sleep(LOOK)
+            _log.error("invalid configuration", extra={"file": path, "error": str(error)})
+        await clock.sleep(CHECK_EVERY)
     await asyncio.get_running_loop().create_future()

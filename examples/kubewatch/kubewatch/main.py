@@ -1,4 +1,4 @@
-"""The operator with everything that it does: importing a module registers it."""
+"""The operator with all its reconcilers and webhooks: importing a module registers them."""
 
 from kubewatch import config_file
 from kubewatch.operator import operator

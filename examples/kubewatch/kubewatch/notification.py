@@ -1,4 +1,4 @@
-"""What is told: one change of one object. Rules without a cluster: which changes count, and what must not be told."""
+"""Notifications: one change of one object. Pure functions decide which changes count and redact Secrets."""
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -14,14 +14,14 @@ from kubewatch.api.watcher_v1 import Event, WatchedResource
 Document: TypeAlias = dict[str, Any]
 
 _REDACTED = "REDACTED"
-#: Where kubectl keeps a copy of everything that was applied.
+#: Annotation in which kubectl stores a copy of the applied object.
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _PAST: dict[Event, str] = {"create": "created", "update": "updated", "delete": "deleted"}
 
 
 @dataclass(frozen=True)
 class Notification:
-    """One change of one object, or several of them in one."""
+    """One change of one object, or several merged into one."""
 
     event: Event
     kind: str
@@ -30,14 +30,14 @@ class Notification:
     uid: str
     version: str
     time: datetime
-    #: The object as it is, or was when it was deleted.
+    #: The current object, or the last one before it was deleted.
     obj: Document
-    #: What it was before an update.
+    #: The object before an update.
     old: Document | None = None
 
     @property
     def subject(self) -> tuple[str, str, ObjectKey]:
-        """What it is about."""
+        """Identity of the object."""
         return (self.api_version, self.kind, self.key)
 
     @property
@@ -47,12 +47,12 @@ class Notification:
 
     @property
     def text(self) -> str:
-        """One sentence for people."""
+        """One sentence for users."""
         place = f" in namespace {self.key.namespace}" if self.key.namespace else ""
         return f"{self.kind} {self.key.name}{place} has been {self.reason}"
 
-    def then(self, later: "Notification") -> "Notification":
-        """Give one notification that says what two say, of which nobody has been told yet."""
+    def merge(self, later: "Notification") -> "Notification":
+        """Return one notification for two consecutive changes that were not delivered yet."""
         match self.event, later.event:
             case "create", "update":
                 return replace(later, event="create", old=None)
@@ -65,7 +65,7 @@ class Notification:
 
 
 def notification_of(change: Change, time: datetime, *, redact: bool) -> Notification | None:
-    """Give what a change is to be told as; nothing for what was there already, or did not really change."""
+    """Return the notification of a change; ``None`` for an object of the initial list or a resync."""
     event: Event = "delete"
     old: Document | None = None
     match change:
@@ -91,7 +91,7 @@ def notification_of(change: Change, time: datetime, *, redact: bool) -> Notifica
 
 
 def is_wanted(notification: Notification, resource: WatchedResource) -> bool:
-    """Tell whether somebody who watches a resource wants to know."""
+    """Return whether a notification matches the filters of a watched resource."""
     if resource.events and notification.event not in resource.events:
         return False
     if notification.event != "update" or notification.old is None or resource.update_on == "any":
@@ -105,7 +105,7 @@ def _status(document: Document) -> Any:
 
 
 def _spec(document: Document) -> Document:
-    """Give what users write: not every kind calls it spec."""
+    """Return everything but metadata and status: not every kind has a spec."""
     return {name: value for name, value in document.items() if name not in ("metadata", "status")}
 
 
@@ -115,7 +115,7 @@ def _document(data: bytes, *, redact: bool) -> Document:
 
 
 def redacted(document: Document) -> Document:
-    """Give an object without what must not be told: the values of a Secret, wherever they are written."""
+    """Return an object without the values of a Secret, wherever they appear."""
     if document.get("kind") != "Secret" or document.get("apiVersion") != "v1":
         return document
     document = deepcopy(document)

@@ -5,7 +5,7 @@ from steersman import Operator
 
 operator = Operator("kubewatch")
 
-#: What happened to what is watched.
-EVENTS = Counter("kubewatch_events", "Changes that were told.", ["resource", "event"], registry=operator.metrics)
-#: What became of telling it.
-DELIVERIES = Counter("kubewatch_deliveries", "Attempts to tell.", ["type", "result"], registry=operator.metrics)
+#: Changes of watched resources.
+EVENTS = Counter("kubewatch_events", "Changes of watched resources.", ["resource", "event"], registry=operator.metrics)
+#: Results of deliveries.
+DELIVERIES = Counter("kubewatch_deliveries", "Delivery attempts.", ["type", "result"], registry=operator.metrics)

@@ -1,8 +1,8 @@
-"""Those who are told, to try the operator with: each remembers what it got, and can be told to fail.
+"""Receivers to try the operator with: each records what it received, and can be made to fail.
 
     $ python -m kubewatch.receivers --port 8080
 
-prints whatever is posted to it.
+prints everything that is posted to it.
 """
 
 import argparse
@@ -24,15 +24,15 @@ class Hook:
     """A webhook."""
 
     def __init__(self) -> None:
-        """Begin with nothing received."""
+        """Create it with nothing received."""
         self.requests: list[Request] = []
-        #: The statuses of the next answers; then 200.
+        #: Status codes of the next responses; afterwards 200.
         self.answers: list[int] = []
         self.body = b'{"ok":true}'
         self.on_message: Callable[[bytes], None] = lambda _: None
 
     def handle(self, request: Request, exchange: Exchange) -> None:
-        """Take what comes, or refuse it."""
+        """Accept a request, or respond with the next status code."""
         status = self.answers.pop(0) if self.answers else _OK
         if status == _OK:
             self.requests.append(request)
@@ -41,28 +41,28 @@ class Hook:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """What it got."""
+        """The received messages."""
         return [decode_json(request.body) for request in self.requests]
 
     @property
     def texts(self) -> list[str]:
-        """The sentences for people in what it got."""
+        """The texts of the received messages."""
         return [message["text"] for message in self.messages]
 
 
 class MailServer:
-    """A mail server that says what it is told to say, just as far as a client needs it."""
+    """A mail server with configurable responses that implements only what a client needs."""
 
     def __init__(self) -> None:
-        """Begin with nothing received."""
+        """Create it with nothing received."""
         self.mails: list[str] = []
-        #: What the next attempts to send are answered with; then it takes them.
+        #: Responses to the next attempts to send; afterwards mails are accepted.
         self.refusals: list[str] = []
         self.port = 0
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Serve on a free port inside the block."""
+        """Serve on a free port for the duration of the block."""
         async with await asyncio.start_server(self._talk, "127.0.0.1", 0) as server:
             self.port = server.sockets[0].getsockname()[1]
             yield
@@ -100,7 +100,7 @@ async def _serve(port: int) -> None:
 
 def main() -> None:
     """Listen until interrupted."""
-    parser = argparse.ArgumentParser(prog="python -m kubewatch.receivers", description="Print what is posted.")
+    parser = argparse.ArgumentParser(prog="python -m kubewatch.receivers", description="Print posted requests.")
     parser.add_argument("--port", type=int, default=8080)
     try:
         asyncio.run(_serve(parser.parse_args().port))

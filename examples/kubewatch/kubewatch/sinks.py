@@ -1,4 +1,4 @@
-"""How each type of handler is told. What can be tried again is a ``DeliveryError``, what cannot a ``RefusedError``."""
+"""Deliver notifications to each type of handler. A `DeliveryError` is retried, a `RejectedError` is not."""
 
 import asyncio
 import smtplib
@@ -16,25 +16,25 @@ from kubewatch.api.watcher_v1 import Handler, HandlerType, Watcher
 from kubewatch.notification import Notification
 
 SLACK = "https://slack.com/api/chat.postMessage"
-#: Seconds that a handler gets to answer.
+#: Seconds to wait for a response.
 _TIMEOUT = 10.0
-_OK, _REFUSALS, _NOT_NOW = range(200, 300), range(400, 500), (408, 425, 429)
-_SMTP_PORT, _SMTP_REFUSALS = 25, 500
+_OK, _REJECTIONS, _TEMPORARY = range(200, 300), range(400, 500), (408, 425, 429)
+_SMTP_PORT, _SMTP_REJECTIONS = 25, 500
 
 
 class DeliveryError(SteersmanError):
-    """The handler was not told this time."""
+    """A delivery failed; a retry may help."""
 
 
-class RefusedError(SteersmanError):
-    """The handler does not want to be told, however often it is tried."""
+class RejectedError(SteersmanError):
+    """The handler rejected a notification; a retry cannot help."""
 
 
-#: Tells one handler; ``secret`` is the value that its ``secretRef`` names, empty without one.
+#: Notifies one handler; ``secret`` is the value of its ``secretRef``, empty without one.
 Sink: TypeAlias = Callable[[Notification, Handler, str, Context[Watcher]], Awaitable[None]]
 
 
-async def tell_webhook(notification: Notification, handler: Handler, secret: str, ctx: Context[Watcher]) -> None:
+async def post_webhook(notification: Notification, handler: Handler, secret: str, ctx: Context[Watcher]) -> None:
     """Post a short JSON document."""
     about = {
         "kind": notification.kind,
@@ -46,24 +46,24 @@ async def tell_webhook(notification: Notification, handler: Handler, secret: str
     await _post(secret or handler.url or "", message, ctx)
 
 
-async def tell_slack_webhook(notification: Notification, handler: Handler, secret: str, ctx: Context[Watcher]) -> None:
+async def post_slack_webhook(notification: Notification, handler: Handler, secret: str, ctx: Context[Watcher]) -> None:
     """Post to an incoming webhook of Slack."""
     await _post(secret or handler.url or "", {"text": notification.text}, ctx)
 
 
-async def tell_slack(notification: Notification, handler: Handler, secret: str, ctx: Context[Watcher]) -> None:
-    """Post as a Slack app; Slack says in the body whether it took it."""
+async def post_slack(notification: Notification, handler: Handler, secret: str, ctx: Context[Watcher]) -> None:
+    """Post as a Slack app; the body of the response shows whether Slack accepted it."""
     message = {"channel": handler.channel, "text": notification.text}
-    answer = await _post(handler.url or SLACK, message, ctx, headers={"authorization": f"Bearer {secret}"})
+    response = await _post(handler.url or SLACK, message, ctx, headers={"authorization": f"Bearer {secret}"})
     try:
-        said = decode_json(answer.body)
+        reply = decode_json(response.body)
     except DecodeError as error:
-        raise DeliveryError(f"slack did not answer with JSON: {error}") from error
-    if said.get("ok") is not True:
-        raise RefusedError(f"slack refused: {said.get('error', 'it did not say why')}")
+        raise DeliveryError(f"the response of slack is not JSON: {error}") from error
+    if reply.get("ok") is not True:
+        raise RejectedError(f"slack rejected it: {reply.get('error', 'without a reason')}")
 
 
-async def tell_cloud_event(notification: Notification, handler: Handler, secret: str, ctx: Context[Watcher]) -> None:
+async def post_cloud_event(notification: Notification, handler: Handler, secret: str, ctx: Context[Watcher]) -> None:
     """Post a CloudEvent in structured mode; a repeated delivery has the same id."""
     event = {
         "specversion": "1.0",
@@ -86,23 +86,23 @@ async def tell_cloud_event(notification: Notification, handler: Handler, secret:
     await _post(secret or handler.url or "", event, ctx, headers=headers)
 
 
-async def tell_by_mail(notification: Notification, handler: Handler, secret: str, _: Context[Watcher]) -> None:
-    """Send a mail; the library waits, so it does so in a thread."""
+async def send_mail(notification: Notification, handler: Handler, secret: str, _: Context[Watcher]) -> None:
+    """Send a mail; the library blocks, so it runs in a thread."""
     await asyncio.to_thread(_send_mail, notification, handler, secret)
 
 
-async def tell_log(notification: Notification, _: Handler, __: str, ctx: Context[Watcher]) -> None:
-    """Write a line into the operator's own log."""
+async def write_log(notification: Notification, _: Handler, __: str, ctx: Context[Watcher]) -> None:
+    """Write a line into the log of the operator."""
     ctx.log.info(notification.text, extra={"event": notification.event, "subject": str(notification.key)})
 
 
 SINKS: dict[HandlerType, Sink] = {
-    "webhook": tell_webhook,
-    "slackwebhook": tell_slack_webhook,
-    "slack": tell_slack,
-    "cloudevent": tell_cloud_event,
-    "smtp": tell_by_mail,
-    "log": tell_log,
+    "webhook": post_webhook,
+    "slackwebhook": post_slack_webhook,
+    "slack": post_slack,
+    "cloudevent": post_cloud_event,
+    "smtp": send_mail,
+    "log": write_log,
 }
 
 
@@ -110,16 +110,16 @@ async def _post(
     url: str, message: Mapping[str, Any], ctx: Context[Watcher], *, headers: Mapping[str, str] | None = None
 ) -> Response:
     try:
-        answer = await ctx.http(url).request("POST", json=message, headers=headers, timeout=_TIMEOUT)
+        response = await ctx.http(url).request("POST", json=message, headers=headers, timeout=_TIMEOUT)
     except TransportError as error:
-        raise DeliveryError(f"no answer: {error}") from error
+        raise DeliveryError(f"no response: {error}") from error
     except ConfigError as error:
-        raise RefusedError(str(error)) from error
-    if answer.status in _OK:
-        return answer
-    if answer.status in _REFUSALS and answer.status not in _NOT_NOW:
-        raise RefusedError(f"answered {answer.status}")
-    raise DeliveryError(f"answered {answer.status}")
+        raise RejectedError(str(error)) from error
+    if response.status in _OK:
+        return response
+    if response.status in _REJECTIONS and response.status not in _TEMPORARY:
+        raise RejectedError(f"responded with {response.status}")
+    raise DeliveryError(f"responded with {response.status}")
 
 
 def _send_mail(notification: Notification, handler: Handler, password: str) -> None:
@@ -136,9 +136,9 @@ def _send_mail(notification: Notification, handler: Handler, password: str) -> N
                 smtp.login(server.username or handler.sender or "", password)
             smtp.send_message(mail)
     except smtplib.SMTPResponseException as error:
-        refused = RefusedError if error.smtp_code >= _SMTP_REFUSALS else DeliveryError
-        raise refused(f"answered {error.smtp_code}") from error
+        rejected = RejectedError if error.smtp_code >= _SMTP_REJECTIONS else DeliveryError
+        raise rejected(f"responded with {error.smtp_code}") from error
     except smtplib.SMTPRecipientsRefused as error:
-        raise RefusedError("no recipient was accepted") from error
+        raise RejectedError("no recipient was accepted") from error
     except (OSError, smtplib.SMTPException) as error:
-        raise DeliveryError(f"no answer: {error}") from error
+        raise DeliveryError(f"no response: {error}") from error

@@ -1,4 +1,4 @@
-"""Configuration files: what they say, and that they are followed."""
+"""Configuration files of the original kubewatch."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ labelselectors: {pod: "app=web"}
 
 
 def test_a_file_becomes_a_watcher_and_a_secret() -> None:
-    """What people have written for kubewatch goes on working; passwords move to where they belong."""
+    """Existing files keep working; passwords move to a Secret."""
     secret, watcher = objects_of(FILE, "w", "blue")
     assert isinstance(secret, Secret)
     assert isinstance(watcher, Watcher)
@@ -63,19 +63,21 @@ def test_a_file_becomes_a_watcher_and_a_secret() -> None:
         ("handler: {flock: {url: http://a}}\nresource: {po: true}", "flock"),
         ("resource: {gadget: true}", "gadget"),
         ("handler: {slack: {token: a}}\nresource: {po: true}", "channel"),
-        ("- a\n- b", "not a configuration"),
-        ("a: [", "not a configuration"),
+        ("- a\n- b", "invalid configuration"),
+        ("a: [", "invalid configuration"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said(text: str, message: str) -> None:
-    """A word that is not known is more likely a mistake than a wish for nothing."""
+def test_an_invalid_file_is_rejected_with_a_reason(text: str, message: str) -> None:
+    """An unknown name is more likely a mistake than intended."""
     with pytest.raises(ConfigError, match=message):
         objects_of(text, "w", "default")
 
 
-async def test_a_file_is_followed(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It counts when the operator starts and whenever it changes; a broken one changes nothing."""
-    monkeypatch.setattr("kubewatch.config_file.LOOK", 0.01)
+async def test_a_file_is_applied_whenever_it_changes(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when the operator starts; an invalid file changes nothing."""
+    monkeypatch.setattr("kubewatch.config_file.CHECK_EVERY", 0.01)
     file = tmp_path / "kubewatch.yaml"
     file.write_text("handler: {webhook: {url: http://a}}\nresource: {ns: true}")
     monkeypatch.setenv("KUBEWATCH_CONFIG", str(file))

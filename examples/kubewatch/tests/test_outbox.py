@@ -1,4 +1,4 @@
-"""What waits for a handler: the rules, without a cluster."""
+"""Pending notifications of a handler, without a cluster."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +13,7 @@ NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def change(event: Event, version: int = 1, name: str = "a") -> Notification:
-    """Give a change of an object."""
+    """Return a notification."""
     before = {"version": version - 1} if event == "update" else None
     return Notification(
         event=event,
@@ -29,7 +29,7 @@ def change(event: Event, version: int = 1, name: str = "a") -> Notification:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "told"),
+    ("first", "second", "expected"),
     [
         ("create", "update", ("create", 2, None)),
         ("create", "delete", ("delete", 2, None)),
@@ -38,58 +38,58 @@ def change(event: Event, version: int = 1, name: str = "a") -> Notification:
         ("delete", "create", ("update", 2, 1)),
     ],
 )
-def test_changes_that_nobody_was_told_of_become_one(
-    first: Event, second: Event, told: tuple[str, int, int | None]
+def test_pending_changes_of_an_object_are_merged(
+    first: Event, second: Event, expected: tuple[str, int, int | None]
 ) -> None:
-    """A handler that was away hears where things stand, not how often they changed."""
+    """A handler that was down is notified of the current state, not of every change."""
     outbox = Outbox()
     outbox.put(change(first, 1))
     outbox.put(change(second, 2))
-    letter = outbox.take(NOW)
-    assert letter is not None
-    notification = letter.notification
+    pending = outbox.take(NOW)
+    assert pending is not None
+    notification = pending.notification
     old = notification.old["version"] if notification.old else None
-    assert (notification.event, notification.obj["version"], old) == told
+    assert (notification.event, notification.obj["version"], old) == expected
     assert outbox.take(NOW) is None
 
 
-def test_the_oldest_goes_first() -> None:
-    """Nobody waits for ever because others change more often."""
+def test_the_oldest_is_delivered_first() -> None:
+    """Objects that change often must not delay others forever."""
     outbox = Outbox()
     for name in ("a", "b"):
         outbox.put(change("create", 1, name))
     outbox.put(change("update", 2, "a"))
     letters = [outbox.take(NOW), outbox.take(NOW)]
-    assert [letter.notification.key.name for letter in letters if letter] == ["a", "b"]
+    assert [pending.notification.key.name for pending in letters if pending] == ["a", "b"]
 
 
-def test_a_handler_that_failed_rests_longer_each_time() -> None:
-    """It is tried with growing pauses, and for one letter only."""
+def test_the_delay_of_a_failing_handler_grows() -> None:
+    """It is retried with back-off, and with one notification only."""
     outbox = Outbox()
     outbox.put(change("create", 1, "a"))
     outbox.put(change("create", 1, "b"))
     now, pauses = NOW, []
     for _ in range(4):
-        letter = outbox.take(now)
-        assert letter is not None
-        assert letter.notification.key.name == "a"
-        assert outbox.failed(letter, now, max_retries=5) is None
+        pending = outbox.take(now)
+        assert pending is not None
+        assert pending.notification.key.name == "a"
+        assert outbox.failed(pending, now, max_retries=5) is None
         pauses.append(outbox.pause(now))
         assert outbox.take(now) is None
         now += timedelta(seconds=outbox.pause(now))
     assert pauses == [1, 2, 4, 8]
 
 
-def test_a_letter_dies_after_its_retries_and_the_next_is_tried() -> None:
-    """One that cannot be delivered must not stand before all others for ever."""
+def test_a_notification_is_given_up_after_its_retries() -> None:
+    """One that cannot be delivered must not block all others forever."""
     outbox = Outbox()
     outbox.put(change("create", 1, "a"))
     outbox.put(change("create", 1, "b"))
     now, dead = NOW, None
     for _ in range(3):
-        letter = outbox.take(now)
-        assert letter is not None
-        dead = outbox.failed(letter, now, max_retries=2)
+        pending = outbox.take(now)
+        assert pending is not None
+        dead = outbox.failed(pending, now, max_retries=2)
         now += timedelta(hours=1)
     assert dead is not None
     assert (dead.notification.key.name, dead.failures) == ("a", 3)
@@ -99,21 +99,21 @@ def test_a_letter_dies_after_its_retries_and_the_next_is_tried() -> None:
 
 
 def test_a_change_during_an_attempt_is_not_lost() -> None:
-    """The letter that comes back and the change that came meanwhile are one again."""
+    """The failed notification and the new change are merged."""
     outbox = Outbox()
     outbox.put(change("create", 1))
-    letter = outbox.take(NOW)
-    assert letter is not None
+    pending = outbox.take(NOW)
+    assert pending is not None
     outbox.put(change("update", 2))
-    outbox.failed(letter, NOW, max_retries=5)
+    outbox.failed(pending, NOW, max_retries=5)
     again = outbox.take(NOW + timedelta(seconds=1))
     assert again is not None
     assert (again.notification.event, again.notification.obj["version"], again.failures) == ("create", 2, 1)
 
 
-def test_a_handler_that_falls_far_behind_loses_the_oldest() -> None:
-    """Memory has an end; what had to make room is named."""
+def test_the_oldest_is_given_up_if_too_many_are_pending() -> None:
+    """Memory is limited; the caller gets the one that was given up."""
     outbox = Outbox(limit=2)
     given_up = [outbox.put(change("create", 1, name)) for name in "abc"]
-    assert [letter.notification.key.name if letter else None for letter in given_up] == [None, None, "a"]
+    assert [pending.notification.key.name if pending else None for pending in given_up] == [None, None, "a"]
     assert len(outbox) == 2

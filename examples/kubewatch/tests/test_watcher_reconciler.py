@@ -1,4 +1,4 @@
-"""What the operator does for a Watcher, on an API server of each test's own."""
+"""The reconciler of Watcher, with an API server for each test."""
 
 import base64
 import json
@@ -29,7 +29,7 @@ SECRETS = WatchedResource(version="v1", resource="secrets")
 
 @asynccontextmanager
 async def running(cluster: Cluster, *others: Operator) -> AsyncIterator[None]:
-    """Run the operator, allowed to see everything: its own role cannot know what, so an administrator grants it."""
+    """Run the operator with permission to read everything, which an administrator grants."""
     for obj in load_objects(SEES_EVERYTHING.read_bytes(), source=SEES_EVERYTHING.name):
         await cluster.client.apply(obj)
     async with cluster.running(operator, *others):
@@ -38,27 +38,29 @@ async def running(cluster: Cluster, *others: Operator) -> AsyncIterator[None]:
 
 @pytest.fixture
 def hook(cluster: Cluster) -> Hook:
-    """Give the webhook that is told."""
+    """Return the webhook that is notified."""
     hook = Hook()
     cluster.serve_http(URL, hook)
     return hook
 
 
 def watcher(*resources: WatchedResource, **more: Any) -> Watcher:
-    """Give a watcher that tells the webhook."""
+    """Return a watcher that notifies the webhook."""
     more.setdefault("handlers", [Handler(type="webhook", url=URL)])
     return Watcher(meta("w"), WatcherSpec(resources=list(resources) or [CONFIG_MAPS], **more))
 
 
 def condition(cluster: Cluster, type_: str) -> str:
-    """Give a condition of the only watcher, in short."""
+    """Return status and reason of a condition of the only watcher."""
     [found] = cluster.list(Watcher)
     condition = found.status.condition(type_)
     return f"{condition.status}/{condition.reason}" if condition else ""
 
 
-async def test_changes_are_told_and_what_was_there_is_not(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
-    """The initial list is not news, at the start of the operator as little as at that of a watcher."""
+async def test_changes_are_notified_and_existing_objects_are_not(
+    cluster: Cluster, fake_clock: FakeClock, hook: Hook
+) -> None:
+    """The initial list is not a change, neither when the operator starts nor when a watcher does."""
     old = await cluster.client.create(ConfigMap(meta("old")))
     async with running(cluster):
         await cluster.client.create(watcher())
@@ -89,8 +91,10 @@ async def test_changes_are_told_and_what_was_there_is_not(cluster: Cluster, fake
     assert hook.texts == []
 
 
-async def test_a_gap_in_the_watch_is_not_a_new_beginning(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
-    """What changed while the connection was broken is told, what did not is not told again."""
+async def test_a_gap_in_the_watch_loses_and_repeats_nothing(
+    cluster: Cluster, fake_clock: FakeClock, hook: Hook
+) -> None:
+    """Changes during the interruption are notified, unchanged objects are not."""
     for name in ("same", "gone"):
         await cluster.client.create(ConfigMap(meta(name)))
     async with running(cluster):
@@ -103,8 +107,8 @@ async def test_a_gap_in_the_watch_is_not_a_new_beginning(cluster: Cluster, fake_
         assert hook.texts == ["ConfigMap gone in namespace default has been deleted"]
 
 
-async def test_only_what_is_wanted_is_told(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
-    """Namespace, labels, events and parts of an object: each narrows it down."""
+async def test_filters_are_applied(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """Namespace, labels, events and parts of an object."""
     wanted = WatchedResource(
         version="v1",
         resource="configmaps",
@@ -129,8 +133,8 @@ async def test_only_what_is_wanted_is_told(cluster: Cluster, fake_clock: FakeClo
     assert [message["eventmeta"]["reason"] for message in hook.messages] == ["created", "updated"]
 
 
-async def test_changes_while_a_handler_is_away_become_one(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
-    """It is told where things stand when it is back, once for each object."""
+async def test_changes_while_a_handler_is_down_are_merged(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """It is notified of the current state afterwards, once for each object."""
     hook.answers = [503, 503]
     async with running(cluster):
         await cluster.client.create(watcher())
@@ -144,10 +148,10 @@ async def test_changes_while_a_handler_is_away_become_one(cluster: Cluster, fake
     assert condition(cluster, "DeliveryDegraded") == "False/Delivering"
 
 
-async def test_what_cannot_be_delivered_is_given_up_and_told(
+async def test_a_notification_that_cannot_be_delivered_is_given_up_and_reported(
     cluster: Cluster, fake_clock: FakeClock, hook: Hook
 ) -> None:
-    """After its retries a notification is dead; the watcher says so, until the handler works again."""
+    """The condition of the watcher shows it until the handler works again."""
     hook.answers = [500] * 4
     async with running(cluster):
         await cluster.client.create(watcher(max_retries=3))
@@ -164,8 +168,8 @@ async def test_what_cannot_be_delivered_is_given_up_and_told(
         assert condition(cluster, "DeliveryDegraded") == "False/Delivering"
 
 
-async def test_a_refusal_is_not_repeated(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
-    """A handler that says 404 will say so again."""
+async def test_a_rejection_is_not_retried(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """A handler that responds with 404 will do so again."""
     hook.answers = [404]
     async with running(cluster):
         await cluster.client.create(watcher())
@@ -176,8 +180,8 @@ async def test_a_refusal_is_not_repeated(cluster: Cluster, fake_clock: FakeClock
         assert condition(cluster, "DeliveryDegraded") == "True/GivenUp"
 
 
-async def test_a_handler_that_fails_holds_up_no_other(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
-    """Each has an outbox and a pace of its own."""
+async def test_a_failing_handler_does_not_block_others(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """Each has its own outbox and back-off."""
     broken = Hook()
     broken.answers = [503] * 100
     cluster.serve_http("http://broken.example.com", broken)
@@ -192,7 +196,7 @@ async def test_a_handler_that_fails_holds_up_no_other(cluster: Cluster, fake_clo
 
 
 async def test_values_of_secrets_are_never_sent(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
-    """Not in the object, not in the one before, not in what kubectl notes; unless somebody asks for it."""
+    """Not in the object, the old object, or the annotation of kubectl; unless redaction is disabled."""
     value = base64.b64encode(b"hunter2").decode()
     note = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps({"data": {"password": value}})}
     handlers = [Handler(type="cloudevent", url=URL)]
@@ -212,8 +216,8 @@ async def test_values_of_secrets_are_never_sent(cluster: Cluster, fake_clock: Fa
     assert b"hunter2" not in sent
 
 
-async def test_a_cloud_event_is_one(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
-    """Receivers check these attributes; a repeated delivery is known by its id."""
+async def test_a_cloud_event_has_the_required_attributes(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """Receivers check them; the id identifies a repeated delivery."""
     async with running(cluster):
         await cluster.client.create(watcher(handlers=[Handler(type="cloudevent", url=URL)]))
         await fake_clock.advance(1)
@@ -227,10 +231,8 @@ async def test_a_cloud_event_is_one(cluster: Cluster, fake_clock: FakeClock, hoo
     assert event["data"]["obj"]["metadata"]["name"] == "a"
 
 
-async def test_slack_is_told_by_its_token_or_by_its_webhook(
-    cluster: Cluster, fake_clock: FakeClock, hook: Hook
-) -> None:
-    """Tokens and webhook URLs are secrets, so they come from a Secret; Slack refuses with 200."""
+async def test_slack_is_notified_with_a_token_or_a_webhook(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """Tokens and webhook URLs come from a Secret; Slack rejects with status 200."""
     slack = Hook()
     cluster.serve_http(SLACK, slack)
     await cluster.client.create(Secret(meta("slack"), string_data={"token": "xoxb-1\n", "value": URL}))
@@ -257,8 +259,8 @@ async def test_slack_is_told_by_its_token_or_by_its_webhook(
         assert "channel_not_found" in degraded.message
 
 
-async def test_mail_is_sent_and_tried_again(cluster: Cluster) -> None:
-    """A mail server that is busy is tried again; this one is real, and so is the clock."""
+async def test_mail_is_sent_and_retried(cluster: Cluster) -> None:
+    """A busy mail server is retried; server and clock are real here."""
     server = MailServer()
     server.refusals = ["451 later"]
     async with server.running(), running(cluster):
@@ -273,8 +275,10 @@ async def test_mail_is_sent_and_tried_again(cluster: Cluster) -> None:
     assert "To: ops@example.com" in server.mails[0]
 
 
-async def test_the_log_can_be_told(cluster: Cluster, fake_clock: FakeClock, caplog: pytest.LogCaptureFixture) -> None:
-    """The least that one can try it with."""
+async def test_a_log_handler_writes_to_the_log(
+    cluster: Cluster, fake_clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The simplest handler to try."""
     caplog.set_level(logging.INFO, "steersman.controller")
     async with running(cluster):
         await cluster.client.create(watcher(handlers=[Handler(type="log")]))
@@ -285,20 +289,20 @@ async def test_the_log_can_be_told(cluster: Cluster, fake_clock: FakeClock, capl
 
 
 class GadgetSpec(Model):
-    """Nothing much."""
+    """An empty spec."""
 
     size: int = 0
 
 
 @custom_resource("gadgets.example.com/v1")
 class Gadget(Resource[GadgetSpec, Status]):
-    """A kind that comes later."""
+    """A kind that is created later."""
 
 
-async def test_a_resource_that_is_not_served_is_told_and_waited_for(
+async def test_a_resource_that_is_not_served_is_reported_and_awaited(
     cluster: Cluster, fake_clock: FakeClock, hook: Hook
 ) -> None:
-    """The others are watched meanwhile; when its definition comes it is watched, when that goes it is told again."""
+    """Others are watched meanwhile; it is watched once its CRD exists, and reported again when that is deleted."""
     gadgets = WatchedResource(group="gadgets.example.com", version="v1", resource="gadgets")
     async with running(cluster):
         await cluster.client.create(watcher(gadgets, CONFIG_MAPS))
@@ -323,18 +327,18 @@ async def test_a_resource_that_is_not_served_is_told_and_waited_for(
         (WatchedResource(version="v1", resource="configmaps", label_selector="a in"), "BadSelector"),
     ],
 )
-async def test_what_cannot_be_watched_is_told(
+async def test_a_resource_that_cannot_be_watched_is_reported(
     cluster: Cluster, fake_clock: FakeClock, resource: WatchedResource, reason: str
 ) -> None:
-    """A group that was forgotten is not guessed, and a selector that does not parse selects nothing."""
+    """A missing group is not guessed, and an invalid selector is an error."""
     async with running(cluster):
         await cluster.client.create(watcher(resource))
         await fake_clock.advance(1)
         assert condition(cluster, "Ready") == f"False/{reason}"
 
 
-async def test_a_value_that_is_no_url_is_not_quoted(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Whoever puts a token where a URL belongs must not find it in an event."""
+async def test_a_value_that_is_not_a_url_is_not_quoted(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A token in the place of a URL must not appear in an event."""
     await cluster.client.create(Secret(meta("s"), string_data={"value": "xoxb-secret"}))
     handlers = [Handler(type="slackwebhook", secret_ref=SecretRef(name="s"))]
     async with running(cluster):
@@ -343,15 +347,15 @@ async def test_a_value_that_is_no_url_is_not_quoted(cluster: Cluster, fake_clock
         await cluster.client.create(ConfigMap(meta("a")))
         await fake_clock.advance(10)
         assert condition(cluster, "DeliveryDegraded") == "True/GivenUp"
-        told = [json.dumps(to_json(one)) for one in [*cluster.list(Watcher), *cluster.list(Event)]]
-    assert "no scheme" in " ".join(told)
-    assert "xoxb-secret" not in " ".join(told)
+        texts = [json.dumps(to_json(one)) for one in [*cluster.list(Watcher), *cluster.list(Event)]]
+    assert "no scheme" in " ".join(texts)
+    assert "xoxb-secret" not in " ".join(texts)
 
 
 async def test_what_to_watch_can_change_and_ends_with_the_watcher(
     cluster: Cluster, fake_clock: FakeClock, hook: Hook
 ) -> None:
-    """Only what is watched costs a watch, and watchers of the same share it."""
+    """Watchers of the same resource share one watch, which ends with the last of them."""
     async with running(cluster):
         created = await cluster.client.create(watcher(CONFIG_MAPS))
         other = await cluster.client.create(Watcher(meta("x"), created.spec))
@@ -379,15 +383,15 @@ async def test_what_to_watch_can_change_and_ends_with_the_watcher(
         (Handler(type="smtp", url="smtp://a"), "smtp needs url, sender and recipients"),
     ],
 )
-async def test_handlers_that_cannot_work_are_refused(cluster: Cluster, handler: Handler, message: str) -> None:
-    """The schema says it when it is written, not the operator when it is too late."""
+async def test_invalid_handlers_are_rejected(cluster: Cluster, handler: Handler, message: str) -> None:
+    """The API server rejects them, before the operator would fail."""
     await cluster.install(Watcher)
     with pytest.raises(Invalid, match=message):
         await cluster.client.create(watcher(handlers=[handler]))
 
 
-async def test_at_rest_nothing_is_written(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
-    """Telling others is no reason to write here."""
+async def test_notifications_cause_no_writes(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """Notifying handlers does not change the status."""
     async with running(cluster):
         await cluster.client.create(watcher())
         await fake_clock.advance(1)
@@ -400,10 +404,10 @@ async def test_at_rest_nothing_is_written(cluster: Cluster, fake_clock: FakeCloc
     assert len(hook.texts) == 3
 
 
-async def test_a_watcher_of_watchers_does_not_tell_of_its_own_telling(
+async def test_a_watcher_of_watchers_does_not_trigger_itself(
     cluster: Cluster, fake_clock: FakeClock, hook: Hook
 ) -> None:
-    """Otherwise each failure would be a change, which fails, which is a change."""
+    """Otherwise each failure would be a change, whose notification fails again."""
     hook.answers = [500] * 1000
     watchers = WatchedResource(group="kubewatch.example.com", version="v1", resource="watchers")
     async with running(cluster):
@@ -415,7 +419,7 @@ async def test_a_watcher_of_watchers_does_not_tell_of_its_own_telling(
 
 
 async def test_another_operator_in_the_same_process_is_not_disturbed(cluster: Cluster, hook: Hook) -> None:
-    """What is followed at run time does not reach into the caches of others."""
+    """Watches that start at run time do not affect the caches of others."""
     others = Operator("others")
     seen: list[str] = []
 
@@ -434,8 +438,8 @@ async def test_another_operator_in_the_same_process_is_not_disturbed(cluster: Cl
     assert hook.texts == []
 
 
-async def test_what_the_operator_may_not_see_is_told(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
-    """Without the grant nothing is watched, and the watcher says why."""
+async def test_missing_permissions_are_reported(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """Without permission nothing is watched, and the condition has the reason."""
     states: list[str] = []
 
     async def attempt() -> None:
@@ -452,16 +456,14 @@ async def test_what_the_operator_may_not_see_is_told(cluster: Cluster, fake_cloc
     assert hook.texts == []
 
 
-async def test_what_happened_and_what_became_of_it_is_counted(
-    cluster: Cluster, fake_clock: FakeClock, hook: Hook
-) -> None:
-    """Numbers for alerts: how much happens, and whether it is told."""
+async def test_changes_and_deliveries_are_counted(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """Metrics for alerts."""
 
     def count(name: str, **labels: str) -> float:
         return operator.metrics.get_sample_value(name, labels) or 0.0
 
     changes = count("kubewatch_events_total", resource="configmaps", event="create")
-    told = count("kubewatch_deliveries_total", type="webhook", result="delivered")
+    before = count("kubewatch_deliveries_total", type="webhook", result="delivered")
     failed = count("kubewatch_deliveries_total", type="webhook", result="failed")
     hook.answers = [500]
     async with running(cluster):
@@ -470,5 +472,5 @@ async def test_what_happened_and_what_became_of_it_is_counted(
         await cluster.client.create(ConfigMap(meta("a")))
         await fake_clock.advance(10)
     assert count("kubewatch_events_total", resource="configmaps", event="create") == changes + 1
-    assert count("kubewatch_deliveries_total", type="webhook", result="delivered") == told + 1
+    assert count("kubewatch_deliveries_total", type="webhook", result="delivered") == before + 1
     assert count("kubewatch_deliveries_total", type="webhook", result="failed") == failed + 1

@@ -13,7 +13,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from mongod_world import NAME, World, running
+from mongod_testbed import NAME, MongodTestbed, running
 from steersman import meta
 from steersman.clock import RealClock
 from steersman.testing import Cluster
@@ -33,19 +33,19 @@ def _say(what: str, since: float) -> None:
     sys.stdout.flush()
 
 
-async def _begin(world: World) -> None:
+async def _begin(testbed: MongodTestbed) -> None:
     since = _clock.monotonic()
-    await world.create(3)
-    await world.until(lambda: world.primary)
-    await world.until(lambda: "admin.admin" in world.users())
-    await world.write(-1, 1)
+    await testbed.create(3)
+    await testbed.until(lambda: testbed.primary)
+    await testbed.until(lambda: "admin.admin" in testbed.users())
+    await testbed.write(-1, 1)
     _say("from the object to the first write that a majority has", since)
-    await world.until_ready(within=120)
+    await testbed.until_ready(within=120)
     _say("from the object to three members that vote", since)
 
 
-async def _fill(world: World) -> None:
-    async with world.connected() as client:
+async def _fill(testbed: MongodTestbed) -> None:
+    async with testbed.connected() as client:
         for first in range(0, DOCUMENTS, _BATCH):
             await client.shop.orders.insert_many([_document(number) for number in range(first, first + _BATCH)])
         await client.shop.orders.create_index([("customer", 1)])
@@ -64,53 +64,53 @@ def _measurement(number: int) -> dict[str, Any]:
     return {"at": at, "place": number % 50, "value": number}
 
 
-async def _resize(world: World) -> None:
+async def _resize(testbed: MongodTestbed) -> None:
     since = _clock.monotonic()
     for members in (5, 3):
-        await world.patch({"members": members})
-        await world.until_ready(members, within=300)
+        await testbed.patch({"members": members})
+        await testbed.until_ready(members, within=300)
     _say("from three members to five and back", since)
 
 
-async def _roll(world: World) -> None:
+async def _roll(testbed: MongodTestbed) -> None:
     since = _clock.monotonic()
-    before = world.events.count("PodReplaced")
-    await world.patch({"image": "mongo:6.0.5"})
-    await world.until(lambda: world.events.count("PodReplaced") == before + 3 and world.is_ready(), within=300)
+    before = testbed.events.count("PodReplaced")
+    await testbed.patch({"image": "mongo:6.0.5"})
+    await testbed.until(lambda: testbed.events.count("PodReplaced") == before + 3 and testbed.is_ready(), within=300)
     _say("rolling update of three members", since)
 
 
-async def _fail_over(world: World) -> None:
+async def _fail_over(testbed: MongodTestbed) -> None:
     since = _clock.monotonic()
-    world.faults(world.primary).kill()
-    await world.write(DOCUMENTS, 1)
+    testbed.faults(testbed.primary).kill()
+    await testbed.write(DOCUMENTS, 1)
     _say("from the death of the primary to the next write that a majority has", since)
-    await world.until_ready(within=120)
+    await testbed.until_ready(within=120)
 
 
-async def _back_up(world: World) -> None:
+async def _back_up(testbed: MongodTestbed) -> None:
     since = _clock.monotonic()
     backup = MgorsBackup(meta("b", namespace="default"), MgorsBackupSpec(cluster_name=NAME))
-    await world.cluster.client.create(backup)
-    await world.until(lambda: world.cluster.list(MgorsBackup)[0].is_finished, within=1200)
-    [done] = world.cluster.list(MgorsBackup)
+    await testbed.cluster.client.create(backup)
+    await testbed.until(lambda: testbed.cluster.list(MgorsBackup)[0].is_finished, within=1200)
+    [done] = testbed.cluster.list(MgorsBackup)
     _say(f"backup of {done.status.documents} documents, {done.status.size_bytes} bytes", since)
 
 
-async def _restore(world: World) -> None:
+async def _restore(testbed: MongodTestbed) -> None:
     since = _clock.monotonic()
     spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="b")
-    await world.cluster.client.create(MgorsRestore(meta("r", namespace="default"), spec))
-    await world.until(lambda: world.cluster.list(MgorsRestore)[0].is_finished, within=1200)
-    [done] = world.cluster.list(MgorsRestore)
+    await testbed.cluster.client.create(MgorsRestore(meta("r", namespace="default"), spec))
+    await testbed.until(lambda: testbed.cluster.list(MgorsRestore)[0].is_finished, within=1200)
+    [done] = testbed.cluster.list(MgorsRestore)
     _say(f"restore of {done.status.documents} documents, compared byte by byte ({done.status.state})", since)
 
 
 async def _measure(folder: Path) -> None:
     os.environ["MGORS_BACKUPS"] = str(folder / "backups")
-    async with Cluster.start() as cluster, running(cluster, folder / "node") as world:
+    async with Cluster.start() as cluster, running(cluster, folder / "node") as testbed:
         for part in (_begin, _resize, _roll, _fill, _fail_over, _back_up, _restore):
-            await part(world)
+            await part(testbed)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Credentials of a replica set: its Secrets, its users, and what applications connect with.
+"""Credentials of a replica set: its Secrets, its users, and the connection strings of applications.
 
-Secrets that the operator generates are generated once: members and users keep what they were given, so a second one
-would lock the operator out of a running set.
+The operator generates a Secret only once: members and users keep the first one, so a second one would lock the operator
+out of a running set.
 """
 
 import secrets
@@ -32,7 +32,7 @@ class SecretError(SteersmanError):
 async def ensure_keyfile(mgors: Mgors, ctx: Context[Mgors]) -> str:
     """Return the key that members and the operator authenticate with. It is generated only for a set without members.
 
-    Members that run have the old one, and would take neither us nor members with the new one for their own.
+    Running members have the old key, and would reject both the operator and members with a new one.
     """
     name = keyfile_name(mgors)
     secret = await ctx.get(Secret, name)
@@ -42,19 +42,19 @@ async def ensure_keyfile(mgors: Mgors, ctx: Context[Mgors]) -> str:
         if has_members or is_begun:
             raise SecretError(
                 "KeyfileMissing",
-                f"there is no Secret {name}, and members run with what it held: put it back. If it is lost for good, "
-                "set spec.pause: when no pod is left, a new one is generated",
+                f"the Secret {name} is missing, and running members need its key: restore it. If it is lost for good, "
+                "set spec.pause: a new one is generated when no pod is left",
             )
         secret = await _generate(name, {"keyfile": secrets.token_hex(_KEY_BYTES)}, mgors, ctx)
     return _text(secret, "keyfile")
 
 
 async def ensure_admin(mgors: Mgors, ctx: Context[Mgors]) -> Account:
-    """Return the administrator, of the Secret that the object names or of one that is generated."""
+    """Return the administrator, from the Secret that the object names or from a generated one."""
     name = admin_name(mgors)
     secret = await ctx.get(Secret, name)
     if secret is None and mgors.spec.auth and mgors.spec.auth.secret_name:
-        raise SecretError("SecretMissing", f"spec.auth.secretName: there is no Secret {name}")
+        raise SecretError("SecretMissing", f"spec.auth.secretName: the Secret {name} does not exist")
     if secret is None:
         content = {"username": "admin", "password": secrets.token_urlsafe(24)}
         secret = await _generate(name, content, mgors, ctx)
@@ -74,10 +74,10 @@ def _text(secret: Secret, key: str) -> str:
     return value.decode().strip()
 
 
-async def give_access(mgors: Mgors, ctx: Context[Mgors], situation: Situation, connector: Connector) -> None:
-    """Create and change users as the object says, and the Secret with connection strings.
+async def ensure_access(mgors: Mgors, ctx: Context[Mgors], situation: Situation, connector: Connector) -> None:
+    """Create and change the users of the object, and the Secret with connection strings.
 
-    What is wrong with one user, or with the administrator, stops nothing else, and nobody is dropped for it.
+    A problem with one user, or with the administrator, does not affect the others, and no user is dropped for it.
     """
     primary = situation.primary
     if primary is None or primary.config is None:
@@ -90,16 +90,16 @@ async def give_access(mgors: Mgors, ctx: Context[Mgors], situation: Situation, c
             await _ensure_users(member, users, frozenset(absent), connector.keyfile)
     except MemberError as error:
         problems.append(str(error))
-    told = ", ".join(problems)
-    if ctx.condition("UsersReady", not problems, "UsersMissing" if problems else "AsAskedFor", told) and problems:
-        ctx.event("UsersMissing", told, kind="Warning")
-    # The configuration changes with the membership only; pods come and go.
+    message = ", ".join(problems)
+    if ctx.condition("UsersReady", not problems, "UsersMissing" if problems else "AsAskedFor", message) and problems:
+        ctx.event("UsersMissing", message, kind="Warning")
+    # Hosts of the configuration change only with the membership, unlike pods.
     hosts = [member.host for member in primary.config.members if not member.is_arbiter]
     await _ensure_connection_strings(mgors, ctx, sorted(hosts), (users, frozenset(absent)))
 
 
 async def _accounts(mgors: Mgors, ctx: Context[Mgors]) -> tuple[list[Account], dict[UserKey, str]]:
-    """Return the users whose passwords are known, and what is missing for the others."""
+    """Return the users whose passwords are known, and the problem of each other user."""
     found: list[Account] = []
     absent: dict[UserKey, str] = {}
     try:
@@ -119,24 +119,24 @@ async def _accounts(mgors: Mgors, ctx: Context[Mgors]) -> tuple[list[Account], d
 
 
 async def _ensure_users(primary: Member, wanted: list[Account], absent: frozenset[UserKey], keyfile: str) -> None:
-    told = await primary.mongo.admin.command({"usersInfo": {"forAllDBs": True}})
-    for command in commands(wanted, told["users"], keyfile, keep=absent):
-        await primary.order({**command.body, "writeConcern": {"w": "majority", "wtimeout": 10_000}}, command.db)
+    reply = await primary.mongo.admin.command({"usersInfo": {"forAllDBs": True}})
+    for command in commands(wanted, reply["users"], keyfile, keep=absent):
+        await primary.run_command({**command.body, "writeConcern": {"w": "majority", "wtimeout": 10_000}}, command.db)
 
 
 async def _ensure_write_concern(primary: Member) -> None:
     """Set the default write concern to majority, unless an administrator has set one: an arbiter would lower it."""
-    told = await primary.mongo.admin.command("getDefaultRWConcern")
-    if told.get("defaultWriteConcernSource") != "global":
-        await primary.order({"setDefaultRWConcern": 1, "defaultWriteConcern": {"w": "majority", "wtimeout": 0}})
+    reply = await primary.mongo.admin.command("getDefaultRWConcern")
+    if reply.get("defaultWriteConcernSource") != "global":
+        await primary.run_command({"setDefaultRWConcern": 1, "defaultWriteConcern": {"w": "majority", "wtimeout": 0}})
 
 
 async def _ensure_connection_strings(
     mgors: Mgors, ctx: Context[Mgors], hosts: list[str], users: tuple[list[Account], frozenset[UserKey]]
 ) -> None:
-    """Keep the Secret that applications connect with: one URI for each user, by ``DB.NAME``.
+    """Apply the Secret with one URI for each user, keyed by ``DB.NAME``.
 
-    That of a user whose password is missing for now stays as it is.
+    The URI of a user whose password is missing for now stays unchanged.
     """
     known, absent = users
     name = f"{mgors.name}-connection"
@@ -153,7 +153,7 @@ def _is_kept(key: str, absent: frozenset[UserKey]) -> bool:
 
 
 def connection_string(mgors: Mgors, hosts: list[str], user: Account) -> str:
-    """Return the URI of a user, with all members, so that a driver finds the primary."""
+    """Return the URI of a user. It lists all members, so that a driver finds the primary."""
     credentials = f"{quote(user.name, safe='')}:{quote(user.password, safe='')}"
     return (
         f"mongodb://{credentials}@{','.join(hosts)}/?replicaSet={mgors.set_name}&authSource={quote(user.db, safe='')}"

@@ -1,4 +1,4 @@
-"""What can be done about a replica set: exactly one of these per reconcile. Pure data."""
+"""The actions on a replica set, of which each reconcile takes exactly one. Plain data."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -7,13 +7,13 @@ from mgors.members import Slot
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
-    """Nothing to do: everything is as the object says."""
+class NoAction:
+    """Do nothing: the replica set matches its object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing can be done now: something else has to happen first."""
+    """Do nothing yet: something else has to happen first."""
 
     reason: str
     message: str
@@ -51,7 +51,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class SetVotes:
-    """Give a member its vote, or take it."""
+    """Change the votes of a member."""
 
     number: int
     votes: int
@@ -59,7 +59,7 @@ class SetVotes:
 
 @dataclass(frozen=True, slots=True)
 class StepDown:
-    """Let the primary hand over."""
+    """Make the primary step down."""
 
     slot: Slot
     why: str
@@ -67,7 +67,7 @@ class StepDown:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Delete a pod, so that its successor is as the object says."""
+    """Delete a pod, so that the StatefulSet creates it from the current template."""
 
     slot: Slot
 
@@ -82,7 +82,7 @@ class RaiseCompatibility:
 
 @dataclass(frozen=True, slots=True)
 class Force:
-    """Go on without the majority, from the data of one member. It alone votes until the others have caught up."""
+    """Continue without the majority, with the data of one member. It alone votes until the others have caught up."""
 
     slot: Slot
     #: The members of the forced configuration, `slot` first.
@@ -91,4 +91,4 @@ class Force:
 
 #: Actions that change the configuration of a set that has a primary.
 MembershipChange: TypeAlias = SetHost | Add | Remove | SetVotes
-Action: TypeAlias = Rest | Wait | Initiate | MembershipChange | StepDown | Restart | RaiseCompatibility | Force
+Action: TypeAlias = NoAction | Wait | Initiate | MembershipChange | StepDown | Restart | RaiseCompatibility | Force

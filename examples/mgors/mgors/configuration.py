@@ -1,4 +1,4 @@
-"""Configurations of replica sets, as documents: a new one from the one that holds. Pure."""
+"""Create the next configuration document of a replica set from the current one: pure functions."""
 
 from typing import Any, assert_never
 
@@ -7,7 +7,7 @@ from mgors.members import Slot
 
 
 def first(action: Initiate, name: str, settings: dict[str, int]) -> dict[str, Any]:
-    """Return the configuration that a set begins with: one member; the others are added, one by one."""
+    """Return the first configuration of a set: one member; the others are added one by one."""
     return {"_id": name, "version": 1, "members": [_member(action.slot, 1)], "settings": dict(settings)}
 
 
@@ -30,9 +30,9 @@ def changed(document: dict[str, Any], action: MembershipChange) -> dict[str, Any
 
 
 def forced(document: dict[str, Any], action: Force) -> dict[str, Any]:
-    """Return the configuration of the members that are left, where they are now. mongod chooses its version.
+    """Return the configuration of the remaining members, with their current hosts. mongod chooses its version.
 
-    Only the member whose data goes on votes, and arbiters: the others get their votes when they have caught up.
+    Only the member whose data is kept and arbiters vote: the others get their votes when they have caught up.
     """
     members = [_member(slot, 1 if slot.number == action.slot.number or slot.is_arbiter else 0) for slot in action.keep]
     return document | {"version": document["version"] + 1, "members": members}

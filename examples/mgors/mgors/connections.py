@@ -1,8 +1,8 @@
-"""Connects to members of a replica set, one at a time, with the credentials that members use among themselves.
+"""Connect to members of a replica set, one at a time, with the credentials that members use among themselves.
 
-The keyfile authenticates as ``__system``, which may do everything at any member: also before there is a user, and after
-all of them were lost. Every operation belongs to a class with a time limit of its own (`Limit`): a question must be
-answered soon, an index build may take hours.
+The keyfile authenticates as ``__system``, which has all permissions on any member: also before there is a user, and
+after all users were lost. Every operation belongs to a class with its own time limit (`Limit`): a query must return
+soon, an index build may take hours.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -25,9 +25,9 @@ T = TypeVar("T")
 
 #: Milliseconds to connect to a member.
 CONNECT_MS = 2_000
-#: Seconds that a connection has to close.
+#: Seconds within which a connection must close.
 _CLOSE = 5.0
-#: The driver's time is real, whatever the operator's is.
+#: The driver uses the real clock, even if the operator does not.
 _CLOCK = RealClock()
 #: Server errors: Unauthorized, AuthenticationFailed; ShutdownInProgress, InterruptedAtShutdown.
 _UNAUTHORISED, _SHUTTING_DOWN = (13, 18), (91, 11600)
@@ -43,28 +43,28 @@ class Limit(Enum):
 
 
 class MemberError(SteersmanError):
-    """A member did not do what it was asked for. ``how`` tells whether it was reached."""
+    """A command on a member failed. ``how`` shows whether the member was reached."""
 
     def __init__(self, message: str, how: Refused | TimedOut | NotAuthorised | None = None) -> None:
-        """Create the error; ``how`` is ``None`` if the member answered."""
+        """Create the error; ``how`` is ``None`` if the member responded."""
         super().__init__(message)
         self.how = how
 
 
 class ExternalWrite(Protocol):
-    """Carries out a change outside of the API server: `Context.external_write`, for one system."""
+    """Performs a write to another system: `Context.external_write` for one system."""
 
     async def __call__(self, description: str, write: Callable[[], Awaitable[T]], /) -> T:
-        """Carry it out if this process leads; ``description`` must not contain secrets."""
+        """Perform the write if this process leads; ``description`` must not contain secrets."""
 
 
 async def unfenced(_: str, write: Callable[[], Awaitable[T]], /) -> T:
-    """Carry it out in any case: for tools and tests, which have no leadership to lose."""
+    """Perform the write without a check: for tools and tests, which have no leader election."""
     return await write()
 
 
 def fenced(ctx: Context[Any]) -> ExternalWrite:
-    """Return what carries out the changes of one reconcile."""
+    """Return the function that performs the writes of one reconcile."""
 
     async def write_to_mongodb(description: str, write: Callable[[], Awaitable[T]], /) -> T:
         return await ctx.external_write("mongodb", description, write)
@@ -72,29 +72,29 @@ def fenced(ctx: Context[Any]) -> ExternalWrite:
     return write_to_mongodb
 
 
-#: Returns the address to dial for a member's host; where a proxy or a port-forward is in between, it is another one.
+#: Returns the address to connect to for a member's host; a proxy or a port-forward has another one.
 Dial: TypeAlias = Callable[[str], str]
 
 
 def directly(host: str) -> str:
-    """Dial the host itself."""
+    """Return the host itself."""
     return host
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A connected member. ``mongo`` is for questions; changes go through `order` and `change`."""
+    """A connected member. Use ``mongo`` only for queries; writes go through `run_command` and `change`."""
 
     mongo: Mongo
     host: str
     _write: ExternalWrite
 
-    async def order(self, command: dict[str, Any], db: str = "admin") -> None:
+    async def run_command(self, command: dict[str, Any], db: str = "admin") -> None:
         """Run a command that changes something."""
         await self.change(_described(command), partial(self.mongo[db].command, command))
 
     async def change(self, what: str, work: Callable[[], Awaitable[T]]) -> T:
-        """Do something that changes something."""
+        """Perform a write of any other form."""
         return await self._write(f"{what} at {self.host}", work)
 
 
@@ -108,7 +108,7 @@ class Connector:
 
     @asynccontextmanager
     async def member(self, host: str, limit: Limit = Limit.CHANGE) -> AsyncIterator[Member]:
-        """Connect to one member, whatever its state. Errors of the driver are raised as `MemberError`."""
+        """Connect to one member in any state. Errors of the driver are raised as `MemberError`."""
         client: Mongo = AsyncMongoClient(
             self.dial(host),
             directConnection=True,
@@ -124,15 +124,15 @@ class Connector:
         try:
             yield Member(client, host, self.write)
         except PyMongoError as error:
-            # The driver appends the server's whole answer to its message.
+            # The driver appends the whole reply of the server to its message.
             raise MemberError(f"{host}: {str(error).partition(', full error')[0]}", reason_of(error)) from error
         finally:
-            # The driver has tasks of its own; cancelled while it closes, it would leave them behind.
+            # The driver has its own tasks, and leaks them if it is cancelled while it closes.
             await cleanup(client.close(), clock=_CLOCK, within=_CLOSE)
 
 
 def reason_of(error: PyMongoError) -> Refused | TimedOut | NotAuthorised | None:
-    """Return how a member failed to answer; ``None`` if it answered with an error of its own."""
+    """Return how a member failed to respond; ``None`` if it responded with an error."""
     text = str(error).partition(", full error")[0]
     match error:
         case OperationFailure(code=code):
@@ -140,7 +140,7 @@ def reason_of(error: PyMongoError) -> Refused | TimedOut | NotAuthorised | None:
                 return NotAuthorised(text)
             return Refused(text) if code in _SHUTTING_DOWN else None
         case ServerSelectionTimeoutError():
-            # The driver tries until its time is over; what it met last is in the text.
+            # The driver retries until its time is over; the message has the last error.
             return Refused(text) if "refused" in text else TimedOut(text)
         case NetworkTimeout():
             return TimedOut(text)
@@ -151,7 +151,7 @@ def reason_of(error: PyMongoError) -> Refused | TimedOut | NotAuthorised | None:
 
 
 def _described(command: dict[str, Any]) -> str:
-    """Return what a command does, without secrets: its name, and its collection, user or version."""
+    """Return the description of a command, without secrets: its name, and its collection, user or version."""
     name, about = next(iter(command.items()))
     match about:
         case str():

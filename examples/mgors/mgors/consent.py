@@ -1,13 +1,13 @@
-"""Consent to one forced reconfiguration: an annotation that names the object, the members given up, and its end. Pure.
+"""Consent to one forced reconfiguration, by an annotation: pure functions.
 
-A force can lose acknowledged writes, so it is allowed once, for a situation that a person has seen:
+A force can lose acknowledged writes, so it is allowed once, for a situation that a person has examined:
 
-- ``uid`` binds it to this object: a manifest that is copied or restored carries no consent;
-- ``without`` lists the pods that are given up: if any other member is missing by then, nothing is forced;
-- ``expires`` is at most an hour ahead: an annotation that was forgotten is worth nothing;
-- ``term`` is only needed if a member has heard of a newer primary than the one whose data goes on.
+- ``uid`` binds it to this object: a copied or restored manifest contains no consent;
+- ``without`` lists the pods that are given up: if any other member is missing too, nothing is forced;
+- ``expires`` is at most an hour ahead: a forgotten annotation has no effect;
+- ``term`` is only needed if a member knows a newer primary than the one whose data is kept.
 
-It is spent by the change of the configuration that it was used for (`Situation.spent_at`).
+One change of the configuration uses it up (`Situation.spent_at`).
 """
 
 import hashlib
@@ -44,13 +44,13 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class InvalidConsent:
-    """There is an annotation that does not count."""
+    """An annotation that is not a valid consent."""
 
     problem: str
 
 
 def read_consent(text: str | None, *, uid: str, now: datetime) -> Consent | InvalidConsent | None:
-    """Return the consent in an annotation, or why it does not count; ``None`` if there is no annotation."""
+    """Return the consent in an annotation, or why it is invalid; ``None`` if there is no annotation."""
     if text is None:
         return None
     try:
@@ -62,7 +62,7 @@ def read_consent(text: str | None, *, uid: str, now: datetime) -> Consent | Inva
     if found.uid != uid:
         return InvalidConsent(f"uid: {found.uid} is not the uid of this object, {uid}")
     if found.expires <= now:
-        return InvalidConsent(f"expires: it ended at {found.expires.isoformat()}")
+        return InvalidConsent(f"expires: it expired at {found.expires.isoformat()}")
     if found.expires > now + LONGEST:
         return InvalidConsent(f"expires: {found.expires.isoformat()} is more than an hour ahead")
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Finds members of a replica set by their state, for backups and restores."""
+"""Find members of a replica set by their state, for backups and restores."""
 
 from steersman import Context
 from steersman.kinds.core_v1 import Pod, Secret
@@ -9,27 +9,27 @@ from mgors.api.mgors_v1 import Mgors
 from mgors.connections import Connector, Dial, MemberError, fenced
 from mgors.members import Answered, OpTime, State
 from mgors.objects import host_of, keyfile_name, selector_of
-from mgors.replica_set import look
+from mgors.replica_set import query_members
 
 
 async def find_connector(mgors: Mgors, ctx: Context[MgorsBackup] | Context[MgorsRestore], dial: Dial) -> Connector:
-    """Return what connects to the members of a replica set."""
+    """Return the connector of a replica set."""
     name = keyfile_name(mgors)
     secret = await ctx.get(Secret, name)
     keyfile = (secret.data or {}).get("keyfile", b"").decode().strip() if secret else ""
     if not keyfile:
-        raise MemberError(f"there is no keyfile in the Secret {name}")
+        raise MemberError(f"the Secret {name} has no keyfile")
     return Connector(keyfile, fenced(ctx), dial)
 
 
 async def find_members(
     mgors: Mgors, ctx: Context[MgorsBackup] | Context[MgorsRestore], connector: Connector
 ) -> dict[State, str]:
-    """Return for each state the host of the member with the newest data."""
+    """Return the host of the member with the newest data, keyed by state."""
     pods = await ctx.list(Pod, selector_of(mgors))
     hosts = dict(enumerate(host for pod in pods if not pod.is_deleting and (host := host_of(pod, mgors))))
     best: dict[State, tuple[OpTime, str]] = {}
-    for number, reached in (await look(hosts, connector)).items():
+    for number, reached in (await query_members(hosts, connector)).items():
         if isinstance(reached, Answered):
             view = reached.view
             best[view.state] = max(best.get(view.state, (OpTime(), "")), (view.optime, hosts[number]))

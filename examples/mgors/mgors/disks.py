@@ -1,4 +1,4 @@
-"""Disks of members: they grow where their class allows it, and go with their members where that is asked for."""
+"""Disks of members: grow them if their storage class allows it, and delete them with their members if wanted."""
 
 from collections.abc import Iterable
 
@@ -12,8 +12,8 @@ from mgors.objects import disk_size
 _CONDITION = "StorageAsAskedFor"
 
 
-async def drop_disks(mgors: Mgors, ctx: Context[Mgors], numbers: Iterable[int]) -> None:
-    """Delete the disks of these members, where that is asked for; not before their pods are gone."""
+async def delete_disks(mgors: Mgors, ctx: Context[Mgors], numbers: Iterable[int]) -> None:
+    """Delete the disks of removed members after their pods, if ``retain`` is Delete."""
     if mgors.spec.storage is None or mgors.spec.storage.retain != "Delete":
         return
     for number in numbers:
@@ -24,9 +24,9 @@ async def drop_disks(mgors: Mgors, ctx: Context[Mgors], numbers: Iterable[int]) 
 
 
 async def grow_disks(mgors: Mgors, ctx: Context[Mgors], members: int) -> None:
-    """Let the claims of members have the size that is asked for, and report where that cannot be.
+    """Resize the claims of members to the wanted size, and report those that cannot be resized.
 
-    A StatefulSet cannot change the claims that it has made, nor its template of them.
+    A StatefulSet cannot change its existing claims, nor their template.
     """
     wanted = disk_size(mgors)
     problem = ""
@@ -39,7 +39,7 @@ async def grow_disks(mgors: Mgors, ctx: Context[Mgors], members: int) -> None:
 
 
 async def _grow(claim: PersistentVolumeClaim, wanted: Quantity, ctx: Context[Mgors]) -> str:
-    """Let one claim grow; return what stands against it."""
+    """Resize one claim; return the problem, if any."""
     resources = claim.spec.resources
     now = Quantity((resources.requests or {}).get("storage", wanted) if resources else wanted)
     if now == wanted:

@@ -1,8 +1,8 @@
-"""Dumps everything that a member has: collections, time series and views of all databases, and users on request.
+"""Dump all data of a member: collections, time series and views of all databases, and users on request.
 
-All of a backup is of one moment: collections are read in one snapshot. Only capped collections are as they are when
-their turn comes, because MongoDB does not read them in a snapshot. What cannot be backed up fails the backup, and what
-is left out on purpose is named (`Manifest.left_out`).
+Collections are read in one snapshot, so a backup is of one moment. The exception are capped collections, which MongoDB
+cannot read in a snapshot. A collection that cannot be backed up fails the backup; those that are left out on purpose
+are listed (`Manifest.left_out`).
 """
 
 import hashlib
@@ -23,26 +23,26 @@ from mgors.manifest import BATCH, Collection, Kind, Manifest, write_manifest
 
 RAW: CodecOptions[Any] = CodecOptions(document_class=RawBSONDocument)
 BUCKETS = "system.buckets."
-#: Prefixes of collections of a restore that is under way, or that failed.
+#: Prefixes of collections of a restore that is running or has failed.
 STAGED, REPLACED = "mgors-new.", "mgors-old."
-#: Databases of the server itself. Of admin, collections that users have made are taken.
+#: Databases of the server itself. Of admin, collections of users are dumped.
 _INTERNAL = frozenset({"config", "local"})
-#: Collections of the server: views are dumped by their definitions, profiles are diagnostics of one member.
+#: Collections of the server: views are dumped as definitions, profiles are diagnostics of one member.
 _DERIVED, _DIAGNOSTICS = "system.views", "system.profile"
 _SNAPSHOT_TOO_OLD = 239
 
 
 class NotSupportedError(SteersmanError):
-    """There is something that cannot be backed up; a backup without it would be none."""
+    """A collection cannot be backed up; without it the backup would be incomplete."""
 
 
 def is_left_out(db: str, name: str) -> bool:
-    """Return whether a collection is not backed up on purpose: diagnostics, and what belongs to the server or to us."""
+    """Return whether a collection is left out on purpose: diagnostics, and those of the server or of a restore."""
     return (db == "admin" and name.startswith("system.")) or name == _DIAGNOSTICS or name.startswith((STAGED, REPLACED))
 
 
 def kind_of(db: str, info: dict[str, Any], names: set[str]) -> Kind | None:
-    """Return as what something is dumped; ``None`` if it is part of something else or left out on purpose."""
+    """Return the kind of a collection; ``None`` if it is part of another one or left out on purpose."""
     name = str(info["name"])
     if name == _DERIVED or (name.startswith(BUCKETS) and name.removeprefix(BUCKETS) in names) or is_left_out(db, name):
         return None
@@ -54,11 +54,11 @@ def kind_of(db: str, info: dict[str, Any], names: set[str]) -> Kind | None:
         case "collection" if not name.startswith("system.") or name == "system.js":
             return "collection"
         case unknown:
-            raise NotSupportedError(f"{db}.{name} ({unknown}) cannot be backed up; without it a backup is incomplete")
+            raise NotSupportedError(f"{db}.{name} ({unknown}) cannot be backed up, so the backup would be incomplete")
 
 
 async def documents(client: Mongo, db: str, one: str, *, natural: bool, session: Any = None) -> AsyncIterator[bytes]:
-    """Yield the documents of a collection in an order that is the same after a restore."""
+    """Yield the documents of a collection in an order that a restore preserves."""
     collection: Any = client[db].get_collection(one, codec_options=RAW)
     order = [("$natural", 1)] if natural else [("_id", 1)]
     async for document in collection.find({}, session=session, sort=order, batch_size=BATCH):
@@ -66,7 +66,7 @@ async def documents(client: Mongo, db: str, one: str, *, natural: bool, session:
 
 
 async def dump(client: Mongo, folder: Path, *, users_and_roles: bool = False) -> tuple[Manifest, str]:
-    """Write everything that a member has into a folder; return the manifest and its checksum."""
+    """Write all data of a member into a folder; return the manifest and its checksum."""
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True, mode=0o700)
@@ -80,7 +80,7 @@ async def dump(client: Mongo, folder: Path, *, users_and_roles: bool = False) ->
     except OperationFailure as failure:
         if failure.code != _SNAPSHOT_TOO_OLD:
             raise
-        text = "the dump took longer than MongoDB keeps the moment that is read: raise the server parameter "
+        text = "the dump took longer than MongoDB keeps the snapshot: raise the server parameter "
         raise NotSupportedError(f"{text}minSnapshotHistoryWindowInSeconds of the members") from failure
     manifest = Manifest(collections=run.found, left_out=run.left_out)
     checksum = write_manifest(manifest, partial)
@@ -91,7 +91,7 @@ async def dump(client: Mongo, folder: Path, *, users_and_roles: bool = False) ->
 
 @dataclass(slots=True)
 class _Dump:
-    """One dump under way."""
+    """A dump in progress."""
 
     client: Mongo
     session: Any
@@ -131,7 +131,7 @@ class _Dump:
             self.found.append(one)
 
     async def _write(self, one: Collection, source: str) -> None:
-        """Write the documents into a file, and count and hash them."""
+        """Write the documents into a file, with their count and checksum."""
         digest = hashlib.sha256()
         one.file = f"{len(self.found):04}.bson"
         session = None if one.is_capped else self.session

@@ -1,4 +1,4 @@
-"""Carries out what was decided, and records it as events."""
+"""Execute actions, and record them as events."""
 
 from dataclasses import dataclass
 from typing import assert_never
@@ -13,9 +13,9 @@ from mgors.actions import (
     Force,
     Initiate,
     MembershipChange,
+    NoAction,
     RaiseCompatibility,
     Remove,
-    Rest,
     Restart,
     SetHost,
     SetVotes,
@@ -25,7 +25,7 @@ from mgors.actions import (
 from mgors.api.mgors_v1 import Mgors
 from mgors.connections import Connector, MemberError
 from mgors.consent import Consent
-from mgors.history import remember_consent
+from mgors.history import record_consent
 from mgors.members import Slot
 from mgors.observation import observe
 from mgors.plan import decide
@@ -35,7 +35,7 @@ from mgors.situation import Situation
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """Carries out actions for one object."""
+    """Executes actions for one object."""
 
     mgors: Mgors
     ctx: Context[Mgors]
@@ -43,9 +43,9 @@ class Executor:
     connector: Connector
 
     async def execute(self, action: Action, situation: Situation) -> None:
-        """Carry out one action."""
+        """Execute one action."""
         match action:
-            case Rest() | Wait():
+            case NoAction() | Wait():
                 return
             case Restart(slot):
                 await self._restart(slot)
@@ -55,16 +55,16 @@ class Executor:
             case Force():
                 await self._force(action)
             case Initiate() | StepDown() | RaiseCompatibility():
-                await self._order(action)
+                await self._run_command(action)
             case _:
                 assert_never(action)
 
-    async def _order(self, action: Initiate | StepDown | RaiseCompatibility) -> None:
+    async def _run_command(self, action: Initiate | StepDown | RaiseCompatibility) -> None:
         name, ctx = self.mgors.set_name, self.ctx
         match action:
             case Initiate(slot):
                 await replica_set.initiate(action, name, self.connector, self.settings.of_set)
-                ctx.event("ReplicaSetInitiated", f"{name} begins with {slot.pod}")
+                ctx.event("ReplicaSetInitiated", f"{name} starts with {slot.pod}")
             case StepDown(slot, why):
                 await replica_set.step_down(action, self.connector)
                 ctx.event("SteppingDown", f"{slot.pod} hands over: {why}")
@@ -75,25 +75,25 @@ class Executor:
                 assert_never(action)
 
     async def _force(self, action: Force) -> None:
-        """Observe again, without caches; force only if the same follows from it. The consent is spent before."""
+        """Observe again without caches, and force only if the decision is the same. The consent is used up before."""
         fresh = await observe(self.mgors, self.ctx, self.connector, self.settings, uncached=True)
         again = decide(fresh)
-        if not isinstance(again, Force) or _essence(again) != _essence(action) or again.slot.config is None:
-            raise MemberError("the members have changed since a force was decided: nothing is forced")
+        if not isinstance(again, Force) or _identity(again) != _identity(action) or again.slot.config is None:
+            raise MemberError("the members have changed since the force was decided: nothing is forced")
         if not isinstance(fresh.consent, Consent):
-            raise MemberError("the consent to the force is gone")
-        await remember_consent(self.mgors, self.ctx, fresh.consent.digest, again.slot.config)
+            raise MemberError("the consent to the force was removed")
+        await record_consent(self.mgors, self.ctx, fresh.consent.digest, again.slot.config)
         await replica_set.force(again, self.connector)
         left = ", ".join(slot.pod for slot in again.keep)
         given_up = ", ".join(sorted(fresh.consent.without))
-        told = f"going on with {left}, from the data of {again.slot.pod}; {given_up} given up by consent"
-        self.ctx.event("ForcedReconfig", told, kind="Warning")
+        message = f"continuing with {left} and the data of {again.slot.pod}; {given_up} given up by consent"
+        self.ctx.event("ForcedReconfig", message, kind="Warning")
 
     async def _restart(self, slot: Slot) -> None:
         pod = await self.ctx.get(Pod, slot.pod)
         if pod is not None and pod.uid == slot.pod_uid:
             await self.ctx.delete(pod)
-            self.ctx.event("PodReplaced", f"{slot.pod} is replaced by one that is as this object says")
+            self.ctx.event("PodReplaced", f"{slot.pod} is replaced by a pod of the current template")
 
     async def _change(self, action: MembershipChange, primary: Slot) -> None:
         ctx = self.ctx
@@ -111,7 +111,7 @@ class Executor:
                 assert_never(action)
 
 
-def _essence(action: Force) -> tuple[list[int], tuple[int, int] | None]:
+def _identity(action: Force) -> tuple[list[int], tuple[int, int] | None]:
     """Return what makes two forces the same: the members, in order, and the configuration that is replaced."""
     config = action.slot.config
     return [slot.number for slot in action.keep], (config.version, config.term) if config else None

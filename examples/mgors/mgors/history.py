@@ -1,7 +1,7 @@
-"""What must be remembered of a replica set, in a ConfigMap: a status can be erased by anybody.
+"""Facts about a replica set that must not be lost, in a ConfigMap: users can erase a status.
 
-That it was initiated, so that members that lost everything are not taken for new ones; and which consent to a forced
-reconfiguration was used on which configuration, so that it is used once.
+These are that it was initiated, so that members that lost all data are not mistaken for new ones, and which consent to
+a forced reconfiguration was used on which configuration, so that it is used once.
 """
 
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ class History:
 
     @property
     def was_initiated(self) -> bool:
-        """Whether the set was initiated at some time."""
+        """Whether the set was ever initiated."""
         return bool(self.set_id)
 
     def spent_at(self, digest: str) -> tuple[int, int] | None:
@@ -38,7 +38,7 @@ def history_name(mgors: Mgors) -> str:
 
 
 async def read_history(mgors: Mgors, ctx: Context[Mgors]) -> History:
-    """Read what is remembered."""
+    """Read the history of a replica set."""
     found = await ctx.get(ConfigMap, history_name(mgors))
     data = (found.data or {}) if found is not None else {}
     version, _, term = data.get("forcedConfig", "").partition("/")
@@ -49,13 +49,13 @@ async def read_history(mgors: Mgors, ctx: Context[Mgors]) -> History:
     )
 
 
-async def remember_initiated(mgors: Mgors, ctx: Context[Mgors], config: Config) -> None:
-    """Remember that the set was initiated."""
+async def record_initiation(mgors: Mgors, ctx: Context[Mgors], config: Config) -> None:
+    """Record that the set was initiated."""
     await _write(mgors, ctx, replace(await read_history(mgors, ctx), set_id=config.set_id))
 
 
-async def remember_consent(mgors: Mgors, ctx: Context[Mgors], digest: str, config: Config) -> None:
-    """Remember that a consent is used on this configuration, before that is done."""
+async def record_consent(mgors: Mgors, ctx: Context[Mgors], digest: str, config: Config) -> None:
+    """Record that a consent is used on a configuration; call it before the force."""
     before = replace(await read_history(mgors, ctx), set_id=config.set_id)
     await _write(mgors, ctx, replace(before, consent=digest, forced=(config.version, config.term)))
 

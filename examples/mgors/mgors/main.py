@@ -1,4 +1,4 @@
-"""The operator with everything that it does."""
+"""The operator with all its reconcilers."""
 
 from mgors.operator import mgors_operator
 

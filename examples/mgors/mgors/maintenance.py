@@ -1,7 +1,7 @@
-"""One backup or restore of a replica set at a time: the object that holds the Lease.
+"""Allow one backup or restore of a replica set at a time: the object that holds a Lease.
 
-The Lease names its holder and has no time limit. A holder that was deleted or has finished holds nothing: its Lease is
-taken by the next one, and blocks nothing in between.
+The Lease names its holder and does not expire. The Lease of a holder that was deleted or has finished counts as free:
+the next backup or restore takes it over.
 """
 
 from typing import Any
@@ -26,21 +26,21 @@ def _holder(obj: MgorsBackup | MgorsRestore) -> str:
     return f"{type(obj).__name__}/{obj.name}/{obj.uid}"
 
 
-async def is_held(mgors: Mgors, ctx: Context[Mgors]) -> bool:
+async def is_lease_held(mgors: Mgors, ctx: Context[Mgors]) -> bool:
     """Return whether a backup or a restore of the set is running."""
     lease = await ctx.get(Lease, lease_name(mgors.name))
-    return lease is not None and await _is_at_work(lease.spec.holder_identity or "", mgors.namespace, ctx)
+    return lease is not None and await _is_running(lease.spec.holder_identity or "", mgors.namespace, ctx)
 
 
-async def try_hold(obj: MgorsBackup | MgorsRestore, ctx: Context[MgorsBackup] | Context[MgorsRestore]) -> bool:
-    """Take the Lease of the cluster, unless another object holds it that is still at work."""
+async def try_acquire_lease(obj: MgorsBackup | MgorsRestore, ctx: Context[MgorsBackup] | Context[MgorsRestore]) -> bool:
+    """Acquire the Lease of the cluster, unless another backup or restore that is still running holds it."""
     name = lease_name(obj.spec.cluster_name)
     lease = await ctx.client.try_get(Lease, name, obj.namespace)
     if lease is not None:
         holder = lease.spec.holder_identity or ""
         if holder == _holder(obj):
             return True
-        if await _is_at_work(holder, obj.namespace, ctx):
+        if await _is_running(holder, obj.namespace, ctx):
             return False
         await ctx.client.delete(lease, missing_ok=True)
     wanted = Lease(meta(name, namespace=obj.namespace), spec=LeaseSpec(holder_identity=_holder(obj)))
@@ -51,14 +51,14 @@ async def try_hold(obj: MgorsBackup | MgorsRestore, ctx: Context[MgorsBackup] | 
     return True
 
 
-async def let_go(obj: MgorsBackup | MgorsRestore, ctx: Context[MgorsBackup] | Context[MgorsRestore]) -> None:
-    """Give the Lease back, if it is held."""
+async def release_lease(obj: MgorsBackup | MgorsRestore, ctx: Context[MgorsBackup] | Context[MgorsRestore]) -> None:
+    """Release the Lease, if this object holds it."""
     lease = await ctx.client.try_get(Lease, lease_name(obj.spec.cluster_name), obj.namespace)
     if lease is not None and lease.spec.holder_identity == _holder(obj):
         await ctx.client.delete(lease, missing_ok=True)
 
 
-async def _is_at_work(holder: str, namespace: str, ctx: Context[Any]) -> bool:
+async def _is_running(holder: str, namespace: str, ctx: Context[Any]) -> bool:
     kind, _, rest = holder.partition("/")
     name, _, uid = rest.partition("/")
     if kind not in _KINDS:

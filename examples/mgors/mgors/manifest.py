@@ -1,6 +1,6 @@
-"""What a backup consists of: a file of BSON for each collection, and a manifest with counts and checksums. Pure files.
+"""The files of a backup: one with BSON for each collection, and a manifest with counts and checksums.
 
-The manifest is written last, and the folder gets its name when it is complete.
+The manifest is written last, and the folder gets its final name when it is complete.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from steersman import Model, SteersmanError
 from steersman.objects import decode_as, encode_json
 
 _MANIFEST = "manifest.json"
-#: Documents that are read and written at a time, and bytes at most of those.
+#: Maximum number of documents, and of their bytes, in one batch.
 BATCH, BATCH_BYTES = 1_000, 16_000_000
 _LENGTH = 4
 
@@ -22,7 +22,7 @@ Kind = Literal["collection", "timeseries", "view", "users", "roles"]
 
 
 class DamagedError(SteersmanError):
-    """A backup is not what it was, or what was restored is not what was backed up."""
+    """A backup was changed, or restored data differs from the backup."""
 
 
 class Collection(Model):
@@ -46,7 +46,7 @@ class Collection(Model):
 
     @property
     def is_capped(self) -> bool:
-        """Whether it is a capped collection, whose documents have an order of their own."""
+        """Whether it is a capped collection, whose documents keep their insertion order."""
         return bool(json_util.loads(self.options).get("capped"))
 
 
@@ -54,7 +54,7 @@ class Manifest(Model):
     """The content of a backup."""
 
     collections: list[Collection]
-    #: What is not in it on purpose: databases of the server itself, and diagnostics of one member.
+    #: Left out on purpose: databases of the server itself, and diagnostics of one member.
     left_out: list[str] = []
 
     @property
@@ -110,7 +110,7 @@ def check_file(folder: Path, one: Collection) -> None:
 
 
 def offset_of(file: Path, number: int) -> int:
-    """Return where in a file a document begins, by its number."""
+    """Return the offset in a file of the document with this number."""
     with file.open("rb") as source:
         for _ in range(number):
             source.seek(int.from_bytes(source.read(_LENGTH), "little") - _LENGTH, 1)
@@ -118,7 +118,7 @@ def offset_of(file: Path, number: int) -> int:
 
 
 def batches(file: Path, offset: int = 0) -> Iterator[bytes]:
-    """Yield the documents of a file, some at a time, from an offset on."""
+    """Yield the documents of a file in batches, from an offset on."""
     with file.open("rb") as source:
         source.seek(offset)
         batch, count = bytearray(), 0
@@ -134,6 +134,6 @@ def batches(file: Path, offset: int = 0) -> Iterator[bytes]:
 
 
 def remove(folder: Path) -> None:
-    """Remove a backup, also one that is not complete."""
+    """Delete a backup, also an incomplete one."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(folder.with_name(f"{folder.name}.partial"), ignore_errors=True)

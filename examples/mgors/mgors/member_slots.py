@@ -1,4 +1,4 @@
-"""The slots of a replica set, from its object and the pods that exist. Pure."""
+"""The member slots of a replica set, from its object and its pods: pure functions."""
 
 from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.core_v1 import Pod
@@ -11,7 +11,7 @@ _REVISION = "controller-revision-hash"
 
 
 def slots_of(mgors: Mgors, pods: dict[str, Pod], sets: dict[str, StatefulSet]) -> list[Slot]:
-    """Return every slot that is wanted, and every one that has a pod."""
+    """Return every wanted slot, and every slot that has a pod."""
     found = []
     for name, wanted, first in (
         (mgors.name, mgors.spec.members, 0),
@@ -21,9 +21,9 @@ def slots_of(mgors: Mgors, pods: dict[str, Pod], sets: dict[str, StatefulSet]) -
         running = (stateful_set.spec.replicas or 0) if stateful_set else 0
         for ordinal in range(max(wanted, running)):
             pod = pods.get(f"{name}-{ordinal}")
-            is_ready = pod is not None and _is_ready(pod)  # one that is being deleted is alive until it is gone
+            is_ready = pod is not None and _is_ready(pod)  # a pod that is being deleted is alive until it has ended
             if pod is not None and pod.is_deleting:
-                pod = None  # what it says does not count any more
+                pod = None  # it is about to leave, so its member is not asked
             found.append(
                 Slot(
                     number=first + ordinal,

@@ -1,29 +1,29 @@
-"""What the operator observes of a replica set: a slot per pod, and how its member was reached. Pure data.
+"""What the operator observes of a replica set: a slot per pod, and how its member was reached. Plain data.
 
-An observation has three independent witnesses, and none of them knows the truth:
+An observation has three independent sources, and none of them is certain:
 
-- **our connection** (`Reachability`): a member that does not answer may be dead, may hang, or only the network between
-  the operator and the member may be broken;
-- **the other members** (`View.peers`): what a member sees of its peers is as old as its last heartbeat, and a member
-  that sees nobody may be the one that is cut off;
+- **our connection** (`Reachability`): a member that does not respond may have ended, may hang, or only the network
+  between the operator and the member may be broken;
+- **the other members** (`View.peers`): what a member reports of its peers is as old as its last heartbeat, and a member
+  that sees no peers may itself be the one that is cut off;
 - **the kubelet** (`Slot.is_ready`): a Ready pod has a process that accepts connections, which can still hang; the
   state of a pod on a node that is cut off is that of its last report.
 
-What cannot be observed at all: writes that only an unreachable member has, and whether it will return.
+Writes that only an unreachable member has, and whether it will return, cannot be observed.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-#: Metrics of arbiters in the configuration begin here, so that they never meet those of members that have data.
+#: Numbers of arbiters in the configuration start here, so that they never collide with those of other members.
 FIRST_ARBITER = 100
 #: The maximum number of voting members.
 MOST_VOTERS = 7
 
 
 class State(StrEnum):
-    """What a member says of itself, in MongoDB's words; UNINITIALIZED is its error 94."""
+    """State of a member, as MongoDB names it; UNINITIALIZED is its error 94."""
 
     UNINITIALIZED = "UNINITIALIZED"
     STARTUP = "STARTUP"
@@ -38,15 +38,15 @@ class State(StrEnum):
     REMOVED = "REMOVED"
 
 
-#: States in which a member does its part.
+#: States of a working member.
 HEALTHY = frozenset({State.PRIMARY, State.SECONDARY, State.ARBITER})
-#: States in which it has, or is about to have, a vote that it can give.
+#: States in which a member can vote, or soon will.
 CAN_VOTE = HEALTHY | {State.RECOVERING, State.ROLLBACK, State.STARTUP, State.STARTUP2}
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class OpTime:
-    """Position in the oplog. A later term is newer, whatever the clock said."""
+    """Position in the oplog. A later term is newer, whatever the time."""
 
     term: int = -1
     seconds: int = 0
@@ -55,7 +55,7 @@ class OpTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigMember:
-    """One member, as the configuration has it."""
+    """One member of a configuration."""
 
     number: int
     host: str
@@ -65,7 +65,7 @@ class ConfigMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """The configuration that a member has: the list of members."""
+    """The configuration of a member: the list of members."""
 
     version: int
     term: int
@@ -112,7 +112,7 @@ class Config:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """What one member sees of another one, by its heartbeats."""
+    """What one member knows of another one from its heartbeats."""
 
     number: int
     state: State
@@ -124,15 +124,15 @@ class Peer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What one mongod says about itself and its peers."""
+    """What one mongod reports about itself and its peers."""
 
     state: State
     config: Config | None = None
     #: Whether a majority has this configuration.
     is_committed: bool = True
     optime: OpTime = OpTime()
-    #: The newest election term that the member knows of. It is above ``optime.term`` if a primary was elected whose
-    #: writes the member has not got.
+    #: The newest election term that the member knows. It is above ``optime.term`` if a primary was elected whose writes
+    #: the member does not have.
     term: int = -1
     peers: tuple[Peer, ...] = ()
     #: Votes that count. A member that was just added is SECONDARY before it may vote; only this number shows it.
@@ -144,13 +144,13 @@ class View:
 
     @property
     def newest_term(self) -> int:
-        """The newest term that this member has, has heard of, or has seen at a peer."""
+        """The newest term that this member has, knows of, or has seen at a peer."""
         return max(self.term, self.optime.term, *(peer.term for peer in self.peers), -1)
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The member answered all questions."""
+    """The member responded to all queries."""
 
     view: View
 
@@ -164,7 +164,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """No answer in time: a hanging process, or a network that drops packets or cannot resolve the name."""
+    """No response in time: a hanging process, or a network that drops packets or cannot resolve the name."""
 
     detail: str = ""
 
@@ -183,14 +183,14 @@ class Gone:
     detail: str = ""
 
 
-#: How a member was reached. `TimedOut` says something about the way to it, and nothing about the member.
+#: How a member was reached. `TimedOut` is a fact about the network, not about the member.
 Reachability: TypeAlias = Answered | Refused | TimedOut | NotAuthorised | Gone
 
 #: What `Slot.state` can be.
 ALL_STATES = (*map(str, State), "Refused", "TimedOut", "NotAuthorised", "Gone")
 _WORDS = {
     Refused: "refuses connections",
-    TimedOut: "does not answer in time",
+    TimedOut: "does not respond in time",
     NotAuthorised: "rejects the keyfile",
     Gone: "has no pod with an address",
 }
@@ -209,7 +209,7 @@ class Lineage(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """A place in the replica set: a pod by its number, whether it exists or not."""
+    """A place for a member in the replica set: a pod by its number, whether it exists or not."""
 
     number: int
     pod: str
@@ -218,9 +218,9 @@ class Slot:
     #: Address of its mongod; empty while it is not known.
     host: str = ""
     is_arbiter: bool = False
-    #: Whether the object asks for it.
+    #: Whether the spec wants it.
     is_wanted: bool = True
-    #: Whether the pod is of an older revision than the object asks for.
+    #: Whether the pod has an older revision than the StatefulSet.
     is_stale: bool = False
     #: Whether the kubelet reports the pod as Ready.
     is_ready: bool = False
@@ -230,31 +230,31 @@ class Slot:
 
     @property
     def view(self) -> View | None:
-        """What the member says, if it answered."""
+        """What the member reports, if it responded."""
         return self.reach.view if isinstance(self.reach, Answered) else None
 
     @property
     def is_healthy(self) -> bool:
-        """Whether the member answers and is PRIMARY, SECONDARY or ARBITER."""
+        """Whether the member responds and is PRIMARY, SECONDARY or ARBITER."""
         return self.view is not None and self.view.state in HEALTHY
 
     @property
     def is_alive(self) -> bool:
-        """Whether there is evidence that the process lives: an answer of any kind, or the word of the kubelet."""
+        """Whether there is evidence that the process is alive: any response, or a Ready pod."""
         return self.is_ready or isinstance(self.reach, Answered | NotAuthorised)
 
     @property
     def config(self) -> Config | None:
-        """The configuration that it has."""
+        """Configuration of the member."""
         return self.view.config if self.view else None
 
     @property
     def state(self) -> str:
-        """State of the member in MongoDB's words, or how it failed to answer: ``SECONDARY``, ``TimedOut``."""
+        """State of the member as MongoDB names it, or how it failed to respond: ``SECONDARY``, ``TimedOut``."""
         return str(self.view.state) if self.view else type(self.reach).__name__
 
     @property
-    def trouble(self) -> str:
-        """How the member failed to answer, for messages: ``shop-1 does not answer in time``."""
-        word = _WORDS.get(type(self.reach), "answers")
+    def problem(self) -> str:
+        """How the member failed to respond, for messages: ``shop-1 does not respond in time``."""
+        word = _WORDS.get(type(self.reach), "responds")
         return f"{self.pod} {word}" + (" although its pod is Ready" if self.is_ready and self.view is None else "")

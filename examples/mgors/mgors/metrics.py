@@ -18,7 +18,7 @@ class Metrics:
         """Register the metrics."""
         self._members = Gauge(
             "mgors_members",
-            "Members by state, or by how they failed to answer.",
+            "Members by state, or by how they failed to respond.",
             [*_SET, "state"],
             registry=registry,
         )
@@ -34,7 +34,7 @@ class Metrics:
         )
 
     def report(self, mgors: Mgors, situation: Situation) -> None:
-        """Record the members as they were observed."""
+        """Record the observed members."""
         place = (mgors.namespace, mgors.name)
         states = [slot.state for slot in situation.slots]
         for state in ALL_STATES:
@@ -48,7 +48,7 @@ class Metrics:
         self._failovers.labels(mgors.namespace, mgors.name).inc()
 
     def report_backup(self, mgors: Mgors, completed: datetime) -> None:
-        """Record when the last backup was complete."""
+        """Record when the last backup completed."""
         self._last_backup.labels(mgors.namespace, mgors.name).set(completed.timestamp())
 
     def forget(self, mgors: Mgors) -> None:

@@ -1,4 +1,4 @@
-"""The Kubernetes objects that a replica set consists of, as they are wanted. Pure."""
+"""The wanted Kubernetes objects of a replica set: pure functions."""
 
 from steersman import Quantity, meta
 from steersman.kinds.apps_v1 import StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy
@@ -41,30 +41,30 @@ _PORT = "mongodb"
 
 
 def arbiters_name(mgors: Mgors) -> str:
-    """Give the name of what runs the arbiters."""
+    """Return the name of the StatefulSet of the arbiters."""
     return f"{mgors.name}-arbiter"
 
 
 def keyfile_name(mgors: Mgors) -> str:
-    """Give the name of the Secret by which members know each other."""
+    """Return the name of the Secret with which members authenticate each other."""
     return f"{mgors.name}-keyfile"
 
 
 def admin_name(mgors: Mgors) -> str:
-    """Give the name of the administrator's Secret."""
+    """Return the name of the administrator's Secret."""
     return (mgors.spec.auth and mgors.spec.auth.secret_name) or f"{mgors.name}-admin"
 
 
 def selector_of(mgors: Mgors) -> str:
-    """Give the selector of all its pods."""
+    """Return the selector of all pods of a replica set."""
     return f"{CLUSTER}={mgors.name}"
 
 
 def host_of(pod: Pod, mgors: Mgors) -> str:
     """Return the address of a member; empty while it is not known.
 
-    It is the pod's name in the cluster. On a laptop, where pods are processes with loopback addresses, names cannot be
-    resolved, and addresses stay. The port is the one that the pod was started with, whatever the object says by now.
+    It is the DNS name of the pod. Where pods are local processes with loopback addresses, names cannot be resolved, and
+    the IP is used. The port is the one that the pod was started with, whatever the current spec is.
     """
     address = pod.status.pod_ip or ""
     if not address:
@@ -75,7 +75,7 @@ def host_of(pod: Pod, mgors: Mgors) -> str:
 
 
 def service_of(mgors: Mgors) -> Service:
-    """Give the pods their names, ready or not: members must find each other before they are."""
+    """Return the Service that gives pods DNS names, also before they are ready: members must find each other."""
     ports = [ServicePort(name=_PORT, port=mgors.spec.port)]
     if mgors.spec.monitoring and mgors.spec.monitoring.enabled:
         ports.append(ServicePort(name="metrics", port=mgors.spec.monitoring.port))
@@ -88,14 +88,14 @@ def service_of(mgors: Mgors) -> Service:
 
 
 def disk_size(mgors: Mgors) -> Quantity:
-    """Return the size that each disk is to have."""
+    """Return the wanted size of each disk."""
     return Quantity(str((mgors.spec.storage or Storage()).size or "10Gi"))
 
 
 def members_of(mgors: Mgors, replicas: int, existing: StatefulSet | None = None) -> StatefulSet:
-    """Return the members that have data. The operator replaces their pods: it knows which one is the primary.
+    """Return the StatefulSet of the members. The operator replaces their pods, because it knows the primary.
 
-    Templates of claims cannot change: those of a StatefulSet that exists stay, and claims grow by themselves.
+    The template of claims of an existing StatefulSet cannot change, so it stays; claims are resized one by one.
     """
     claim = PersistentVolumeClaim(
         meta("data"),
@@ -117,7 +117,7 @@ def _first_size(existing: StatefulSet | None) -> Quantity | None:
 
 
 def arbiters_of(mgors: Mgors, replicas: int) -> StatefulSet:
-    """Give the arbiters: they vote and have no data, so what they write may go with their pod."""
+    """Return the StatefulSet of the arbiters: they vote and have no data, so they need no disk."""
     return _stateful_set(mgors, arbiters_name(mgors), "arbiter", replicas, [])
 
 
@@ -157,7 +157,7 @@ def _stateful_set(
 
 
 def _key_copy(mgors: Mgors) -> Container:
-    """Copy the keyfile: mongod takes only one that is its own and that nobody else can read."""
+    """Copy the keyfile: mongod requires that it owns the file and that no other user can read it."""
     return Container(
         name="keyfile",
         image=mgors.spec.image,
@@ -171,7 +171,7 @@ def _key_copy(mgors: Mgors) -> Container:
 
 def _mongod(mgors: Mgors) -> Container:
     port = mgors.spec.port
-    asked = Probe(tcp_socket=TCPSocketAction(port=port), period_seconds=5)
+    probe = Probe(tcp_socket=TCPSocketAction(port=port), period_seconds=5)
     where = EnvVarSource(field_ref=ObjectFieldSelector(field_path="status.podIP"))
     return Container(
         name="mongod",
@@ -185,7 +185,7 @@ def _mongod(mgors: Mgors) -> Container:
         ],
         env=[EnvVar(name="POD_IP", value_from=where)],
         ports=[ContainerPort(name=_PORT, container_port=port)],
-        readiness_probe=asked,
+        readiness_probe=probe,
         volume_mounts=[
             VolumeMount(name="data", mount_path="/data/db"),
             VolumeMount(name="keyfile", mount_path="/etc/mgors", read_only=True),

@@ -1,4 +1,4 @@
-"""Observes a replica set: its pods and what its members say, as one situation to decide on."""
+"""Observe a replica set: its pods and the reports of its members, as one `Situation`."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -13,11 +13,11 @@ from mgors.api.mgors_v1 import Mgors, Unsafe
 from mgors.connections import Connector
 from mgors.consent import FORCE, Consent, read_consent
 from mgors.history import read_history
-from mgors.maintenance import is_held
+from mgors.maintenance import is_lease_held
 from mgors.member_slots import slots_of
 from mgors.members import Slot
 from mgors.objects import selector_of
-from mgors.replica_set import lineage, look
+from mgors.replica_set import lineage, query_members
 from mgors.settings import Settings
 from mgors.situation import Situation
 
@@ -25,18 +25,18 @@ from mgors.situation import Situation
 async def observe(
     mgors: Mgors, ctx: Context[Mgors], connector: Connector, settings: Settings, *, uncached: bool = False
 ) -> Situation:
-    """Ask Kubernetes and every member. ``uncached`` reads pods from the server: before what cannot be undone."""
+    """Query Kubernetes and every member. ``uncached`` reads pods from the API server, for irreversible decisions."""
     pods = await _pods(mgors, ctx, uncached=uncached)
     sets = {found.name: found for found in ctx.owned(StatefulSet)}
     slots = slots_of(mgors, {pod.name: pod for pod in pods}, sets)
-    reached = await look({slot.number: slot.host for slot in slots if slot.host}, connector)
+    reached = await query_members({slot.number: slot.host for slot in slots if slot.host}, connector)
     history = await read_history(mgors, ctx)
     consent = read_consent(mgors.metadata.annotations.get(FORCE), uid=mgors.uid, now=ctx.now())
     situation = Situation(
         slots=tuple(replace(slot, reach=reached.get(slot.number, slot.reach)) for slot in slots),
         is_paused=mgors.spec.pause,
         was_initiated=history.was_initiated,
-        is_busy=await is_held(mgors, ctx),
+        is_busy=await is_lease_held(mgors, ctx),
         may_start_empty=await _is_restore_waiting(mgors, ctx),
         may_force=(mgors.spec.unsafe or Unsafe()).force_reconfig_on_lost_quorum,
         held_compatibility=mgors.spec.feature_compatibility_version or "",
@@ -67,7 +67,7 @@ async def _is_restore_waiting(mgors: Mgors, ctx: Context[Mgors]) -> bool:
 
 
 async def _with_lineage(situation: Situation, connector: Connector) -> Situation:
-    """Compare members that have data and are not in the configuration with the primary."""
+    """Compare the oplogs of members outside the configuration with that of the primary."""
     primary = situation.primary
     if primary is None or primary.config is None:
         return situation

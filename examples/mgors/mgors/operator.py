@@ -1,4 +1,4 @@
-"""Creates the operator: its reconcilers, what they watch, and the permissions that go beyond that."""
+"""Create the operator: its reconcilers, their watches, and further permissions."""
 
 from steersman import Operator, Watch
 from steersman.kinds.apps_v1 import StatefulSet
@@ -43,13 +43,13 @@ def mgors_operator(*, dial: Dial = directly) -> Operator:
     operator.reconciler(MgorsBackup, workers=2)(backups.reconcile).cleanup(backups.cleanup)
     restores = MgorsRestoreReconciler(dial)
     operator.reconciler(MgorsRestore, workers=2)(restores.reconcile).cleanup(restores.cleanup)
-    # Secrets and disks are looked up by their names, never listed and never watched.
+    # Secrets and disks are read by name, never listed or watched.
     operator.permit(Secret, "get", "create", "patch")
     operator.permit(PersistentVolumeClaim, "get", "patch", "delete")
     operator.permit(Lease, "get", "create", "delete")
     operator.permit(Pod, "delete")
     operator.permit(MgorsBackup, "create", "delete")
-    # These go with their owner.
+    # The garbage collector deletes these with their owner.
     operator.decline(Service, "delete")
     operator.decline(ConfigMap, "delete")
     return operator

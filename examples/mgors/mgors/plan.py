@@ -1,9 +1,9 @@
-"""What to do next about a replica set: the rules, without any I/O. One action per reconcile; waiting is one.
+"""Decide the next action on a replica set: pure functions. Each reconcile takes one action; waiting is one.
 
-- A set is initiated only when every member answers that it knows of none, and never twice.
-- Members are added and removed one at a time, and not before the last change has a majority and every vote counts.
+- A set is initiated only when every member reports that it belongs to none, and never twice.
+- Members are added and removed one at a time, and only after a majority has the last change and every vote counts.
 - A member that returns with data joins only if the primary has all of it, and gets its vote after it has caught up.
-- No pod is deleted because its member does not answer us: the kubelet must agree that it is not Ready.
+- No pod is deleted only because its member does not respond: the kubelet must also report it as not Ready.
 - A configuration is forced only by the rules of `forcing`.
 """
 
@@ -13,9 +13,9 @@ from mgors.actions import (
     Action,
     Add,
     Initiate,
+    NoAction,
     RaiseCompatibility,
     Remove,
-    Rest,
     Restart,
     SetHost,
     SetVotes,
@@ -26,23 +26,23 @@ from mgors.forcing import force_or_wait
 from mgors.members import MOST_VOTERS, Config, Lineage, Slot, State, View
 from mgors.situation import Situation
 
-#: Reasons for waiting that mean trouble: a person has to do something.
+#: Reasons for waiting that require action by a person.
 DATA_LOST, FOREIGN_DATA, DIVERGED_DATA, STALE_DATA = "DataLost", "ForeignData", "DivergedData", "StaleData"
 NOT_AUTHORISED = "NotAuthorised"
 
 
 def decide(situation: Situation) -> Action:
-    """Return the one thing to do next."""
+    """Return the next action."""
     if situation.is_paused:
-        return Rest()
+        return NoAction()
     if refusing := situation.unauthorised:
         names = ", ".join(slot.pod for slot in refusing)
-        return Wait(NOT_AUTHORISED, f"{names} rejected the keyfile: put back the Secret that they were started with")
+        return Wait(NOT_AUTHORISED, f"{names} rejected the keyfile: restore the Secret that they were started with")
     if situation.config is None:
         return _begin(situation)
     if len(situation.claimants) > 1:
         names = ", ".join(slot.pod for slot in situation.claimants)
-        return Wait("SeveralPrimaries", f"{names} call themselves primary: nothing is changed until one has given up")
+        return Wait("SeveralPrimaries", f"{names} are both primary: nothing is changed until one has stepped down")
     primary = situation.primary
     if primary is None or primary.config is None or primary.view is None:
         return _without_primary(situation)
@@ -54,33 +54,33 @@ def _begin(situation: Situation) -> Action:
     if stuck := _stuck(situation.slots):
         return Restart(stuck)
     if situation.was_initiated and silent:
-        return Wait("MembersUnreachable", ", ".join(slot.trouble for slot in silent))
+        return Wait("MembersUnreachable", ", ".join(slot.problem for slot in silent))
     if silent or not situation.slots:
         return Wait("PodsStarting", f"waiting for {', '.join(slot.pod for slot in silent) or 'pods'}")
     if any(view.state is not State.UNINITIALIZED for _, view in situation.views):
-        # A configuration is on its way to it: the member that sent it is the one that counts.
+        # It is about to receive a configuration; the member that sent it decides.
         return Wait("MembersStarting", "waiting for members to read their configuration")
     if situation.was_initiated and not situation.may_start_empty:
-        return Wait(DATA_LOST, "no member has any data left: restore a backup, by a MgorsRestore of this cluster")
+        return Wait(DATA_LOST, "no member has any data left: restore a backup with a MgorsRestore of this cluster")
     return Initiate(min(situation.slots, key=lambda slot: (slot.is_arbiter, slot.number)))
 
 
 def _without_primary(situation: Situation) -> Action:
     if (unseen := situation.unseen_primary) is not None:
         witness, number = unseen
-        told = f"{witness.pod} sees {situation.pod_of(number)} as primary, and it does not answer us"
-        return Wait("PrimaryUnreachable", f"{told}: check the network between the operator and the pods")
+        message = f"{witness.pod} sees {situation.pod_of(number)} as primary, but it does not respond to the operator"
+        return Wait("PrimaryUnreachable", f"{message}: check the network between the operator and the pods")
     if situation.has_quorum:
-        return Wait("Electing", "a majority of the members is up and elects a primary")
+        return Wait("Electing", "a majority of the members is up and is electing a primary")
     if stuck := _stuck(situation.slots):
         return Restart(stuck)
     return force_or_wait(situation)
 
 
 def _stuck(slots: Iterable[Slot]) -> Slot | None:
-    """Return a pod of an old revision that does not work: an image that was corrected must get its turn.
+    """Return a pod of an old revision that does not work, so that a corrected image takes effect.
 
-    Silence alone is no reason: the kubelet must not call the pod Ready either.
+    That it does not respond is not enough: the kubelet must report it as not Ready, too.
     """
     return next((slot for slot in slots if slot.is_stale and not slot.is_alive), None)
 
@@ -89,63 +89,63 @@ def _with_primary(situation: Situation, primary: Slot, view: View, config: Confi
     if not view.is_committed:
         return _waiting_for_votes(situation, config)
     if view.voting != config.votes:
-        return _give_up(situation, config) or _waiting_for_votes(situation, config)
+        return _remove_unreachable(situation, config) or _waiting_for_votes(situation, config)
     return (
-        _put_right(situation, config)
+        _correct_address(situation, config)
         or _shrink(situation, primary, config)
         or _share_votes(situation, view, config)
         or _grow(situation, config)
         or _pending_votes(situation, config)
         or _replace(situation, primary, config)
         or _raise_compatibility(situation, primary)
-        or Rest()
+        or NoAction()
     )
 
 
 def _waiting_for_votes(situation: Situation, config: Config) -> Wait:
-    """Return why the last change is not complete: a voter that does not answer is named."""
+    """Return why the last change is not complete; the message names voters that do not respond."""
     silent = [slot for slot in situation.slots if slot.view is None and config.member(slot.number) is not None]
     if silent:
-        told = ", ".join(slot.trouble for slot in silent)
-        return Wait("MembersUnreachable", f"{told}; the last change of members waits for it")
+        names = ", ".join(slot.problem for slot in silent)
+        return Wait("MembersUnreachable", f"{names}; the last change of members waits for it")
     return Wait("MembershipChanging", "the last change of members is not complete: a vote does not count yet")
 
 
-def _give_up(situation: Situation, config: Config) -> Action | None:
-    """Return the removal of a member that is not wanted, does not answer, and whose vote would never count."""
+def _remove_unreachable(situation: Situation, config: Config) -> Action | None:
+    """Return the removal of an unwanted member that does not respond, so that its vote would never count."""
     silent = {slot.number for slot in situation.slots if not slot.is_wanted and slot.view is None}
     leaving = [member for member in config.members if member.number in silent]
     return Remove(leaving[-1].number, leaving[-1].host) if leaving else None
 
 
-def _put_right(situation: Situation, config: Config) -> Action | None:
-    """Return the correction of a member that is not where the configuration says."""
+def _correct_address(situation: Situation, config: Config) -> Action | None:
+    """Return the correction of a member whose host differs from the configuration."""
     hosts = {member.host: member.number for member in config.members}
     for slot in _wanted(situation):
         member = config.member(slot.number)
         if member is None or not slot.host or slot.view is None or member.host == slot.host:
             continue
         if hosts.get(slot.host, slot.number) != slot.number:
-            # Another member is listed there. This one makes room, and joins again afterwards.
+            # Another member is listed with this host, so this one leaves and joins again afterwards.
             return Remove(member.number, member.host)
         return SetHost(slot)
     return None
 
 
 def _shrink(situation: Situation, primary: Slot, config: Config) -> Action | None:
-    """Return the removal of a member that is not wanted, the highest number first."""
+    """Return the removal of an unwanted member, the highest number first."""
     wanted = {slot.number for slot in _wanted(situation)}
     unwanted = [member for member in config.members if member.number not in wanted]
     if not unwanted:
         return None
     leaving = max(unwanted, key=lambda member: member.number)
     if leaving.number == primary.number:
-        return StepDown(primary, "it leaves the replica set")
+        return StepDown(primary, "it is being removed from the replica set")
     return Remove(leaving.number, leaving.host)
 
 
 def votes_of(slot: Slot, slots: tuple[Slot, ...]) -> int:
-    """Return the votes that a member is to have. Seven vote at most; arbiters come first."""
+    """Return the wanted votes of a member. At most seven members vote; arbiters come first."""
     if slot.is_arbiter:
         return 1
     arbiters = sum(1 for other in slots if other.is_arbiter and other.is_wanted)
@@ -160,24 +160,24 @@ def _share_votes(situation: Situation, primary: View, config: Config) -> Action 
         if member is None or member.votes == votes or (votes and not _has_caught_up(slot, primary)):
             continue
         changes.append(SetVotes(member.number, votes))
-    # Votes are taken before others are given: there are never more than seven.
+    # Votes are removed before others are added, so that there are never more than seven.
     return min(changes, key=lambda change: (change.votes, change.number), default=None)
 
 
 def _pending_votes(situation: Situation, config: Config) -> Action | None:
-    """Return a wait for members that are to vote and have not caught up yet."""
+    """Return a wait for members that must catch up before they get their vote."""
     pending = []
     for slot in _wanted(situation):
         member = config.member(slot.number)
         if member is not None and member.votes < votes_of(slot, situation.slots):
-            pending.append(_sickness(slot))
+            pending.append(_describe_problem(slot))
     if not pending:
         return None
-    return Wait("VotesPending", f"{', '.join(pending)}, and votes when it has caught up with the primary")
+    return Wait("VotesPending", f"{', '.join(pending)}, and gets its vote when it has caught up with the primary")
 
 
 def _has_caught_up(slot: Slot, primary: View) -> bool:
-    """Return whether a member has an entry of the primary's own term, so that their histories agree."""
+    """Return whether a member has an entry of the primary's term, which proves that their histories agree."""
     if slot.view is None or not slot.is_healthy:
         return False
     return slot.is_arbiter or slot.view.optime.term == primary.optime.term
@@ -193,41 +193,41 @@ def _grow(situation: Situation, config: Config) -> Action | None:
         if isinstance(answer, Add):
             return answer
         waits.append(answer)
-    # A member that needs a person is named before those that only need time.
+    # A member that needs a person comes before those that only need time.
     return min(waits, key=lambda wait: wait.reason == "PodsStarting", default=None)
 
 
 def _join(slot: Slot, situation: Situation, config: Config) -> Add | Wait:
-    """Return the addition of a member, or why it cannot be added: what it has must not be lost, nor harm the set."""
+    """Return the addition of a member, or why it cannot be added without losing its data or harming the set."""
     if slot.view is None or not slot.host:
-        return Wait("PodsStarting", f"waiting for {slot.pod}: it {slot.trouble.removeprefix(slot.pod).strip()}")
+        return Wait("PodsStarting", f"waiting for {slot.pod}: it {slot.problem.removeprefix(slot.pod).strip()}")
     if slot.config is None:
         return Add(slot, votes_of(slot, situation.slots))
     disk = f"its disk (claim data-{slot.pod})"
     if slot.config.set_id != config.set_id:
-        return Wait(FOREIGN_DATA, f"{slot.pod} has data of another replica set: empty {disk}, and it joins")
+        return Wait(FOREIGN_DATA, f"{slot.pod} has data of another replica set: empty {disk}, then it joins")
     if slot.is_arbiter or slot.lineage is Lineage.CONTAINED:
         return Add(slot, votes_of(slot, situation.slots) if slot.is_arbiter else 0)
     if slot.lineage is Lineage.DIVERGED:
-        told = f"{slot.pod} has writes that this replica set does not have, and would have to lose them to join"
-        how = f"save what you need with a mongod without --replSet on {disk}, then delete the claim and the pod"
-        return Wait(DIVERGED_DATA, f"{told}: {how}; it joins again, empty")
+        message = f"{slot.pod} has writes that this replica set does not have, and would lose them if it joined"
+        advice = f"save what you need with a mongod without --replSet on {disk}, then delete the claim and the pod"
+        return Wait(DIVERGED_DATA, f"{message}: {advice}; it joins again without data")
     if slot.lineage is Lineage.TOO_OLD:
         return Wait(
-            STALE_DATA, f"{slot.pod} is older than the oplog of the primary: delete {disk} and the pod, and it joins"
+            STALE_DATA, f"{slot.pod} is older than the oplog of the primary: delete {disk} and the pod, then it joins"
         )
     return Wait("PodsStarting", f"waiting for {slot.pod}: its data has not been compared with the primary's yet")
 
 
 def _replace(situation: Situation, primary: Slot, config: Config) -> Action | None:
-    """Return the replacement of an old pod: never two at a time, never during a backup, the primary last."""
+    """Return the replacement of an outdated pod: one at a time, never during a backup, the primary last."""
     members = [slot for slot in situation.slots if config.member(slot.number) is not None]
     sick = [slot for slot in members if not slot.is_healthy]
     stale = [slot for slot in members if slot.is_stale]
     if sick:
         if len(sick) == 1 and _stuck(sick) and not situation.is_busy:
-            return Restart(sick[0])  # it does nothing now, and its successor may
-        return Wait("MembersNotReady", ", ".join(_sickness(slot) for slot in sick))
+            return Restart(sick[0])  # it does not work now, and its successor may
+        return Wait("MembersNotReady", ", ".join(_describe_problem(slot) for slot in sick))
     if not stale:
         return None
     if situation.is_busy:
@@ -240,8 +240,8 @@ def _replace(situation: Situation, primary: Slot, config: Config) -> Action | No
     return Restart(primary)
 
 
-def _sickness(slot: Slot) -> str:
-    return f"{slot.pod} is {slot.view.state}" if slot.view else slot.trouble
+def _describe_problem(slot: Slot) -> str:
+    return f"{slot.pod} is {slot.view.state}" if slot.view else slot.problem
 
 
 def _raise_compatibility(situation: Situation, primary: Slot) -> Action | None:
@@ -268,9 +268,9 @@ def _wanted(situation: Situation) -> list[Slot]:
 
 
 def pods_needed(situation: Situation, *, members: int, running: int) -> int:
-    """Return how many pods there must be: one whose member is still in the configuration stays.
+    """Return the number of pods that are needed: the pod of a member that is still in the configuration stays.
 
-    Only a primary has the configuration in effect; without one nothing is taken away.
+    Only a primary has the configuration in effect; without one no pod is removed.
     """
     if situation.is_paused:
         return 0
@@ -282,7 +282,7 @@ def pods_needed(situation: Situation, *, members: int, running: int) -> int:
 
 
 def arbiters_needed(situation: Situation, wanted: int, running: int) -> int:
-    """Return how many arbiter pods there must be, by the same rule."""
+    """Return the number of arbiter pods that are needed, by the same rule."""
     if situation.is_paused:
         return 0
     config = situation.config

@@ -1,4 +1,4 @@
-"""Asks the members of a replica set, one by one, and carries out changes at them. It decides nothing."""
+"""Query the members of a replica set, and change their configuration. Decisions are made elsewhere."""
 
 import asyncio
 from typing import Any
@@ -35,25 +35,25 @@ _STATES = {
     9: State.ROLLBACK,
     10: State.REMOVED,
 }
-#: From this version on, mongod wants to be told that there is no way back.
+#: From this version on, mongod requires a confirmation that there is no downgrade.
 _CONFIRMS = 7
 
 
-async def look(hosts: dict[int, str], connector: Connector) -> dict[int, Reachability]:
-    """Ask members by their numbers, all at once."""
+async def query_members(hosts: dict[int, str], connector: Connector) -> dict[int, Reachability]:
+    """Query members concurrently; return how each was reached, keyed by number."""
     found: dict[int, Reachability] = {}
 
-    async def ask(number: int, host: str) -> None:
-        found[number] = await reach(host, connector)
+    async def query(number: int, host: str) -> None:
+        found[number] = await query_member(host, connector)
 
     async with asyncio.TaskGroup() as tasks:
         for number, host in hosts.items():
-            tasks.create_task(ask(number, host), name=f"look/{host}")
+            tasks.create_task(query(number, host), name=f"query/{host}")
     return found
 
 
-async def reach(host: str, connector: Connector) -> Reachability:
-    """Ask one member for its view, and return how it was reached."""
+async def query_member(host: str, connector: Connector) -> Reachability:
+    """Query one member for its view, and return how it was reached."""
     if (failure := await _connect(connector.dial(host))) is not None:
         return failure
     try:
@@ -64,14 +64,14 @@ async def reach(host: str, connector: Connector) -> Reachability:
 
 
 async def _connect(host: str) -> Refused | TimedOut | None:
-    """Return why nothing can be connected to. The driver would retry for all its time where it is refused at once."""
+    """Return why a connection fails. The driver would retry a refused connection until its time limit."""
     name, _, port = host.rpartition(":")
     try:
         async with asyncio.timeout(CONNECT_MS / 1000):
             _, writer = await asyncio.open_connection(name, int(port))
     except ConnectionRefusedError as error:
         return Refused(str(error))
-    except OSError as error:  # TimeoutError is one; an unknown name or a missing route says nothing about the member
+    except OSError as error:  # includes TimeoutError; an unknown name or a missing route is no fact about the member
         return TimedOut(str(error) or "no connection")
     writer.close()
     return None
@@ -89,16 +89,16 @@ async def _view(client: Mongo) -> View:
         status = {}
     state = _STATES.get(int(status.get("myState", 10)), State.UNKNOWN)
     is_primary = state is State.PRIMARY
-    asked = {"replSetGetConfig": 1} | ({"commitmentStatus": True} if is_primary else {})
-    told = await client.admin.command(asked)
+    command = {"replSetGetConfig": 1} | ({"commitmentStatus": True} if is_primary else {})
+    reply = await client.admin.command(command)
     compatibility = ""
     if is_primary:
         parameter = await client.admin.command({"getParameter": 1, "featureCompatibilityVersion": 1})
         compatibility = str(parameter["featureCompatibilityVersion"]["version"])
     return View(
         state=state,
-        config=Config.read(told["config"]),
-        is_committed=bool(told.get("commitmentStatus", True)),
+        config=Config.read(reply["config"]),
+        is_committed=bool(reply.get("commitmentStatus", True)),
         optime=await _optime(client, status),
         term=int(status.get("term", -1)),
         peers=tuple(_peer(member) for member in status.get("members", []) if not member.get("self")),
@@ -119,7 +119,7 @@ def _peer(member: dict[str, Any]) -> Peer:
 
 async def _optime(client: Mongo, status: dict[str, Any]) -> OpTime:
     applied = status.get("optimes", {}).get("appliedOpTime")
-    if applied is None:  # a member that is not in its own configuration has no status, but still its data
+    if applied is None:  # a member that is not in its own configuration has no status, but has data
         applied = await client.local["oplog.rs"].find_one(sort=[("$natural", -1)], projection={"ts": 1, "t": 1})
     if applied is None:
         return OpTime()
@@ -127,7 +127,7 @@ async def _optime(client: Mongo, status: dict[str, Any]) -> OpTime:
 
 
 async def lineage(primary: Slot, returning: OpTime, connector: Connector) -> Lineage | None:
-    """Return how a member whose data ends at this entry relates to the primary's oplog; ``None`` if nobody says."""
+    """Return how data that ends at this entry relates to the primary's oplog; ``None`` if it cannot be read."""
     at = Timestamp(returning.seconds, returning.counter)
     try:
         async with connector.member(primary.host, Limit.ASK) as member:
@@ -144,10 +144,10 @@ async def lineage(primary: Slot, returning: OpTime, connector: Connector) -> Lin
 
 
 async def initiate(action: Initiate, name: str, connector: Connector, settings: dict[str, int]) -> None:
-    """Initiate a set; one that was initiated already is fine."""
+    """Initiate a set; do nothing if it was initiated already."""
     async with connector.member(action.slot.host) as member:
         try:
-            await member.order({"replSetInitiate": configuration.first(action, name, settings)})
+            await member.run_command({"replSetInitiate": configuration.first(action, name, settings)})
         except OperationFailure as failure:
             if failure.code != _ALREADY_INITIALIZED:
                 raise
@@ -159,7 +159,7 @@ async def change(primary: Slot, action: MembershipChange, connector: Connector) 
         document = (await member.mongo.admin.command("replSetGetConfig"))["config"]
         if primary.config != Config.read(document):
             raise MemberError(f"{primary.host}: the configuration has changed meanwhile")
-        await member.order({"replSetReconfig": configuration.changed(document, action)})
+        await member.run_command({"replSetReconfig": configuration.changed(document, action)})
 
 
 async def force(action: Force, connector: Connector) -> None:
@@ -168,19 +168,19 @@ async def force(action: Force, connector: Connector) -> None:
         document = (await member.mongo.admin.command("replSetGetConfig"))["config"]
         if action.slot.config != Config.read(document):
             raise MemberError(f"{action.slot.host}: the configuration has changed meanwhile")
-        await member.order({"replSetReconfig": configuration.forced(document, action), "force": True})
+        await member.run_command({"replSetReconfig": configuration.forced(document, action), "force": True})
 
 
 async def step_down(action: StepDown, connector: Connector) -> None:
-    """Let the primary hand over to one that has all its data, and not come back for a minute."""
+    """Make the primary hand over to a member with all its data, and not become primary again for a minute."""
     async with connector.member(action.slot.host) as member:
-        await member.order({"replSetStepDown": 60, "secondaryCatchUpPeriodSecs": 10})
+        await member.run_command({"replSetStepDown": 60, "secondaryCatchUpPeriodSecs": 10})
 
 
 async def raise_compatibility(action: RaiseCompatibility, connector: Connector) -> None:
-    """Enable the features of a version. There is no way back to an older server afterwards."""
+    """Enable the features of a version. A downgrade is impossible afterwards."""
     command: dict[str, Any] = {"setFeatureCompatibilityVersion": action.version}
     if int(action.version.split(".")[0]) >= _CONFIRMS:
         command["confirm"] = True
     async with connector.member(action.slot.host) as member:
-        await member.order(command)
+        await member.run_command(command)

@@ -1,16 +1,16 @@
-"""Restores a backup in steps that can be repeated: whatever interrupts them, the next one goes on.
+"""Restore a backup in repeatable steps: after an interruption the next step continues.
 
     Checking      every file against its checksum
-    Loading       each collection beside the existing one, in the same database, and compared byte by byte
+    Loading       each collection under another name in the same database, and compared byte by byte
     SettingAside  collections that the backup does not have are renamed
     Swapping      existing collections are renamed, and the new ones get their names
-    Cleaning      what was there before is dropped
+    Cleaning      the previous collections are dropped
 
-Until all data is loaded and verified nothing that exists is touched, and it is kept until all of it is swapped. MongoDB
+Existing data is not touched until all data is loaded and verified, and it is kept until all of it is swapped. MongoDB
 cannot rename time series: before one is replaced, its buckets are copied, and the new ones are verified once more.
 
-Indexes are created before documents are loaded: on an empty collection that needs no other member, whereas a later
-build waits for all voters by default. Indexes that let documents expire come after the comparison.
+Indexes are created before documents are loaded: on an empty collection this involves no other member, whereas a later
+build waits for all voters by default. Indexes with an expiry are created after the comparison.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from mgors.manifest import Collection, DamagedError, Manifest, batches, check_fi
 _MAJORITY: dict[str, Any] = {"writeConcern": {"w": "majority", "wtimeout": 60_000}}
 #: Batches that one step loads.
 _BATCHES = 20
-#: Bytes of a collection's full name, at most.
+#: Maximum number of bytes in the full name of a collection.
 _LONGEST = 255
 _NAMESPACE_NOT_FOUND = 26
 _NEXT: dict[Phase, Phase] = {
@@ -46,19 +46,19 @@ _NEXT: dict[Phase, Phase] = {
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a restore is."""
+    """Progress of a restore."""
 
     phase: Phase = "Checking"
-    #: Collections, or databases, that are done in this phase.
+    #: Number of collections, or databases, that are done in this phase.
     position: int = 0
-    #: Documents that were loaded so far.
+    #: Number of documents loaded so far.
     documents: int = 0
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restoring:
-    """A restore at the primary."""
+    """A restore on the primary."""
 
     primary: Member
     folder: Path
@@ -66,11 +66,11 @@ class Restoring:
     #: Distinguishes the collections of this restore from those of others.
     tag: str
     users_and_roles: bool = False
-    #: Where in its file each collection goes on: (documents before it, offset). Found again when lost.
+    #: Position in each file: (documents before it, offset). A cache: it can be lost.
     _offsets: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     async def step(self, progress: Progress) -> Progress:
-        """Take one step, and return where the restore is after it."""
+        """Do one step, and return the progress after it."""
         phase = progress.phase
         items: list[Any] = self._items(phase)
         if progress.position >= len(items):
@@ -104,7 +104,7 @@ class Restoring:
                 assert_never(phase)
 
     async def abandon(self) -> None:
-        """Drop what was loaded beside. What was there before has not been touched."""
+        """Drop the loaded collections. The existing data has not been touched."""
         for db in self.manifest.databases:
             await self._drop_all(db, (f"{STAGED}{self.tag}",))
 
@@ -114,17 +114,17 @@ class Restoring:
         await asyncio.to_thread(check_file, self.folder, one)
         longest = f"{one.db}.{BUCKETS}{self._staged(one)}"
         if len(longest.encode()) > _LONGEST:
-            raise DamagedError(f"{one.place}: the name is too long to load it beside the existing collection")
+            raise DamagedError(f"{one.place}: the name is too long to load it next to the existing collection")
 
     async def _load(self, one: Collection) -> tuple[int, bool]:
-        """Load some documents of a collection beside the existing one; return how many, and whether that was all."""
+        """Load some documents of a collection under another name; return how many, and whether that was all."""
         if one.kind in ("view", "users", "roles"):
             return 0, True
         staged = self._staged(one)
         source = f"{BUCKETS}{staged}" if one.kind == "timeseries" else staged
         before = await self._count(one.db, source)
         if before is not None and one.is_capped and before != one.documents:
-            await self._drop(one.db, staged)  # it has an order of its own, so it is loaded at once
+            await self._drop(one.db, staged)  # its insertion order matters, so it is loaded in one step
             before = None
         if before is None:
             await self._create(one, staged)
@@ -138,10 +138,10 @@ class Restoring:
         return loaded, True
 
     async def _create(self, one: Collection, name: str) -> None:
-        """Create an empty collection as the backup has it, with everything but what lets documents expire."""
+        """Create an empty collection with the options of the backup, except those that let documents expire."""
         options = json_util.loads(one.options)
         options.pop("expireAfterSeconds", None)
-        await self.primary.order({"create": name, **options, **_MAJORITY}, one.db)
+        await self.primary.run_command({"create": name, **options, **_MAJORITY}, one.db)
         if one.kind == "collection":
             await self._create_indexes(one, name, expiring=False)
 
@@ -153,10 +153,10 @@ class Restoring:
         ]
         if indexes:
             command = {"createIndexes": name, "indexes": indexes, "commitQuorum": "majority"}
-            await self.primary.order(command, one.db)
+            await self.primary.run_command(command, one.db)
 
     async def _insert(self, one: Collection, name: str, skip: int, *, most: int = 0) -> int:
-        """Insert the documents of a file, in its order, from one on; return how many."""
+        """Insert the documents of a file in order, from a number on; return how many."""
         collection = self.primary.mongo[one.db].get_collection(
             name, codec_options=RAW, write_concern=WriteConcern("majority", wtimeout=60_000)
         )
@@ -166,7 +166,7 @@ class Restoring:
             offset = await asyncio.to_thread(offset_of, file, skip)
         for number, batch in enumerate(batches(file, offset), start=1):
             found = decode_all(batch, RAW)
-            # Documents may be older than the rules of their collection.
+            # Documents may be older than the validation rules of their collection.
             insert = partial(collection.insert_many, found, bypass_document_validation=True)
             await self.primary.change(f"insert {name}", insert)
             loaded, offset = loaded + len(found), offset + len(batch)
@@ -176,7 +176,7 @@ class Restoring:
         return loaded
 
     async def _verify(self, one: Collection, source: str, name: str) -> None:
-        """Compare a collection that was loaded with the backup; drop it if it is another."""
+        """Compare a loaded collection with the backup; drop it if it differs."""
         digest, count = hashlib.sha256(), 0
         async for raw in documents(self.primary.mongo, one.db, source, natural=one.is_capped):
             digest.update(raw)
@@ -218,11 +218,11 @@ class Restoring:
     async def _replace_by_name(self, one: Collection) -> None:
         staged = self._staged(one)
         if await self._count(one.db, staged) is None:
-            return  # it was swapped before
+            return  # an earlier attempt has swapped it
         info = await self._info(one.db, one.name)
         if info is not None and not await self._is_set_aside(one.db, one.name):
             await self._set_aside(one.db, info)
-        # What a client wrote between these two goes, as all that was written before the restore does.
+        # Writes of clients between these two commands are lost, as all writes before the restore are.
         await self._rename(one.db, staged, one.name, drop_target=True)
         await self._set_expiry(one)
 
@@ -234,7 +234,7 @@ class Restoring:
         indexes = [index for index in json_util.loads(one.indexes) if not index.get("clustered")]
         if indexes:
             command = {"createIndexes": one.name, "indexes": indexes, "commitQuorum": "majority"}
-            await self.primary.order(command, one.db)
+            await self.primary.run_command(command, one.db)
         await self._set_expiry(one)
 
     async def _replace_content(self, one: Collection) -> None:
@@ -248,7 +248,7 @@ class Restoring:
         await self._verify(one, one.name, one.name)
 
     async def _make_room(self, one: Collection) -> None:
-        """Set aside what has this name; what an earlier attempt made of it is dropped."""
+        """Set aside the existing collection of this name; drop the one of an earlier attempt."""
         info = await self._info(one.db, one.name)
         if info is None:
             return
@@ -260,10 +260,10 @@ class Restoring:
     async def _set_expiry(self, one: Collection) -> None:
         seconds = json_util.loads(one.options).get("expireAfterSeconds")
         if seconds is not None:
-            await self.primary.order({"collMod": one.name, "expireAfterSeconds": seconds, **_MAJORITY}, one.db)
+            await self.primary.run_command({"collMod": one.name, "expireAfterSeconds": seconds, **_MAJORITY}, one.db)
 
     async def _set_aside(self, db: str, info: dict[str, Any]) -> None:
-        """Keep a collection, a time series or a view under another name. What has no data is kept as its definition."""
+        """Keep a collection, a time series or a view under another name; a view is kept as its definition."""
         name = str(info["name"])
         if info["type"] == "collection":
             await self._rename(db, name, self._replaced(name))
@@ -299,7 +299,7 @@ class Restoring:
             **_MAJORITY,
         }
         if place:
-            await self.primary.order(command)
+            await self.primary.run_command(command)
         await self._drop("admin", temporary)
 
     # Names and single commands.
@@ -319,14 +319,14 @@ class Restoring:
         return None
 
     async def _count(self, db: str, name: str) -> int | None:
-        """Return the number of documents of a collection; ``None`` if there is none of that name."""
+        """Return the number of documents of a collection; ``None`` if it does not exist."""
         if await self._info(db, name) is None:
             return None
         return int(await self.primary.mongo[db][name].estimated_document_count())
 
     async def _rename(self, db: str, old: str, new: str, *, drop_target: bool = False) -> None:
         command = {"renameCollection": f"{db}.{old}", "to": f"{db}.{new}", "dropTarget": drop_target, **_MAJORITY}
-        await self.primary.order(command)
+        await self.primary.run_command(command)
 
     async def _copy(self, db: str, name: str, to: str) -> None:
         """Copy a collection inside the server. The copy appears when it is complete."""
@@ -338,7 +338,7 @@ class Restoring:
 
     async def _drop(self, db: str, name: str) -> None:
         try:
-            await self.primary.order({"drop": name, **_MAJORITY}, db)
+            await self.primary.run_command({"drop": name, **_MAJORITY}, db)
         except OperationFailure as failure:
             if failure.code != _NAMESPACE_NOT_FOUND:
                 raise

@@ -1,4 +1,4 @@
-"""When a backup is due, and which ones are not kept any longer. Pure."""
+"""Decide when a backup is due, and which ones to delete: pure functions."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,18 +10,18 @@ from mgors.api.mgors_backup_v1 import MgorsBackup
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What the schedule says now."""
+    """Whether a backup is due now, and when the next one is."""
 
-    #: The time of the backup to be made now, if any.
+    #: Time of the backup to make now, if any.
     at: datetime | None
     #: Seconds until the next one; ``None`` if there is none.
     wait: float | None
 
 
 def due(schedule: CronSchedule, *, last: datetime, now: datetime, deadline: float) -> Due:
-    """Give the latest time that has come since the last one, unless it is too late for it.
+    """Return the latest due time since the last backup, unless its deadline has passed.
 
-    However many were missed, one is made: it is as good as all of them.
+    One backup makes up for all that were missed.
     """
     latest: datetime | None = None
     at = schedule.next_after(max(last, now - timedelta(seconds=deadline)))
@@ -31,12 +31,12 @@ def due(schedule: CronSchedule, *, last: datetime, now: datetime, deadline: floa
 
 
 def backup_name(cluster: str, at: datetime) -> str:
-    """Give a name that follows from the time, so that no time has two."""
+    """Return the name of a backup, derived from its time so that there is only one for each time."""
     return f"{cluster}-{at:%Y%m%d-%H%M%S}"
 
 
-def outlived(backups: list[MgorsBackup], keep: int) -> list[MgorsBackup]:
-    """Give the scheduled backups that are not kept: the oldest that succeeded, and failures older than a success."""
+def expired(backups: list[MgorsBackup], keep: int) -> list[MgorsBackup]:
+    """Return the backups to delete: the oldest successful ones, and failed ones older than a successful one."""
     done = sorted((one for one in backups if one.status.state == "ready"), key=lambda one: one.name, reverse=True)
     gone = done[keep:]
     if done:

@@ -1,4 +1,4 @@
-"""What whoever runs the operator can set, by environment variables."""
+"""Settings of the operator, from environment variables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Times, and the place of backups."""
+    """Time limits, and the folder of backups."""
 
-    #: Where backups are kept: a volume of the operator.
+    #: Folder of backups: a volume of the operator.
     backups: Path = Path("/backups")
-    #: Seconds between two looks at a replica set that is well, and at one that is not.
+    #: Seconds between two reconciles of a replica set that is settled, and of one that is not.
     look_every: float = 10.0
     look_again: float = 1.0
-    #: Seconds that a lost majority has to come back before a configuration may be forced.
+    #: Seconds that a lost majority has to return before a configuration may be forced.
     quorum_patience: float = 60.0
-    #: Milliseconds without a primary after which members elect another, and between their signs of life.
+    #: Milliseconds without a primary after which members elect another one, and between heartbeats.
     election_timeout: int = 10_000
     heartbeat: int = 2_000
 
@@ -35,5 +35,5 @@ class Settings:
 
     @property
     def of_set(self) -> dict[str, int]:
-        """Give the settings that a replica set begins with."""
+        """Settings of a new replica set in MongoDB."""
         return {"electionTimeoutMillis": self.election_timeout, "heartbeatIntervalMillis": self.heartbeat}

@@ -1,4 +1,4 @@
-"""All that a decision about a replica set depends on, and what follows from it. Pure."""
+"""Everything that a decision about a replica set depends on: pure data and functions."""
 
 from dataclasses import dataclass
 
@@ -10,21 +10,21 @@ from mgors.members import CAN_VOTE, Config, NotAuthorised, Slot, State, View
 class Situation:
     """One observation of a replica set."""
 
-    #: Every slot that is wanted, and every pod that exists.
+    #: Every wanted slot, and every slot with a pod.
     slots: tuple[Slot, ...]
     is_paused: bool = False
-    #: Whether this set was initiated at some time.
+    #: Whether this set was ever initiated.
     was_initiated: bool = False
     #: Whether a backup or a restore is running.
     is_busy: bool = False
-    #: Whether a restore waits that can fill a set that lost everything.
+    #: Whether a restore is waiting that can fill a set without data.
     may_start_empty: bool = False
-    #: Whether the object allows forced reconfigurations at all.
+    #: Whether the spec allows forced reconfigurations.
     may_force: bool = False
     consent: Consent | InvalidConsent | None = None
     #: The configuration, as (version, term), that this consent was used on.
     spent_at: tuple[int, int] | None = None
-    #: The feature compatibility version that must not be exceeded, as 6.0; empty if the newest is wanted.
+    #: Maximum feature compatibility version, such as 6.0; empty for the newest.
     held_compatibility: str = ""
     #: Seconds since there was last a majority.
     quorum_lost_for: float = 0.0
@@ -33,16 +33,16 @@ class Situation:
 
     @property
     def claimants(self) -> list[Slot]:
-        """The members that call themselves primary."""
+        """The members that report to be primary."""
         return [slot for slot in self.slots if slot.view and slot.view.state is State.PRIMARY]
 
     @property
     def primary(self) -> Slot | None:
-        """The member that takes writes.
+        """The member that accepts writes.
 
-        A primary that was cut off may not know yet that it is deposed. So the latest term counts, and a claim counts
-        for nothing if another member of its configuration has voted in a later term. Members outside of it, such as
-        those that were given up, have no say.
+        A primary that was cut off may not know yet that it was replaced. So the latest term wins, and a claim is
+        ignored if another member of its configuration has voted in a later term. Members outside of that configuration,
+        such as those that were given up, are ignored.
         """
         newest = max(self.claimants, key=lambda slot: slot.view.optime.term if slot.view else -1, default=None)
         if newest is None or newest.view is None:
@@ -53,12 +53,12 @@ class Situation:
 
     @property
     def views(self) -> list[tuple[Slot, View]]:
-        """The members that answered, with what they say."""
+        """The members that responded, with their reports."""
         return [(slot, slot.view) for slot in self.slots if slot.view is not None]
 
     @property
     def config(self) -> Config | None:
-        """The configuration in effect: the primary's, else the newest that any member has."""
+        """The configuration in effect: that of the primary, else the newest of any member."""
         if (primary := self.primary) is not None and primary.config is not None:
             return primary.config
         newest: Config | None = None
@@ -69,7 +69,7 @@ class Situation:
 
     @property
     def has_quorum(self) -> bool:
-        """Whether a majority can elect a primary, by what we reach or by what any member sees of the others."""
+        """Whether a majority can elect a primary, by our connections or by the heartbeats of any member."""
         config = self.config
         if config is None:
             return False
@@ -80,7 +80,7 @@ class Situation:
 
     @property
     def unseen_primary(self) -> tuple[Slot, int] | None:
-        """A member that does not answer us and is primary in the eyes of one that does: (witness, number)."""
+        """A primary that responds to a member but not to the operator: (that member, number of the primary)."""
         silent = {slot.number for slot in self.slots if slot.view is None}
         listed = {slot.number for slot in self.slots}
         for slot, view in self.views:
@@ -96,11 +96,11 @@ class Situation:
         return [slot for slot in self.slots if isinstance(slot.reach, NotAuthorised)]
 
     def pod_of(self, number: int) -> str:
-        """Return the name of a member's pod; one without a slot is called by its number."""
+        """Return the name of a member's pod, or its number if it has no slot."""
         return next((slot.pod for slot in self.slots if slot.number == number), f"member {number}")
 
     def seen_up(self, number: int) -> Slot | None:
-        """Return a member whose heartbeats this one answers."""
+        """Return a member that receives heartbeats of this one."""
         for slot, view in self.views:
             if slot.number != number and any(peer.number == number and peer.is_up for peer in view.peers):
                 return slot
@@ -113,7 +113,7 @@ def _can_vote(slot: Slot, config: Config) -> bool:
 
 
 def _seen_by(slot: Slot, view: View) -> set[int]:
-    """Return the members that can vote in the eyes of one of them, itself included."""
+    """Return the members that can vote according to one of them, including itself."""
     up = {peer.number for peer in view.peers if peer.is_up and peer.state in CAN_VOTE}
     return up | ({slot.number} if view.state in CAN_VOTE else set())
 

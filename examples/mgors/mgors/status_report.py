@@ -1,16 +1,16 @@
-"""Reports a replica set to people: status, conditions, events and metrics."""
+"""Report a replica set: status, conditions, events and metrics."""
 
 from steersman import Context
 
 from mgors.actions import Action
 from mgors.api.mgors_v1 import MemberStatus, Mgors
+from mgors.conditions import conditions_of
 from mgors.forcing import QUORUM_LOST
 from mgors.members import Slot
 from mgors.metrics import Metrics
 from mgors.objects import selector_of
 from mgors.plan import DATA_LOST, DIVERGED_DATA, FOREIGN_DATA, NOT_AUTHORISED, STALE_DATA
 from mgors.situation import Situation
-from mgors.verdict import verdicts
 
 #: Conditions that get a Warning event when they appear.
 _ALARMS = frozenset(
@@ -20,21 +20,21 @@ _ALARMS = frozenset(
 
 
 def report(mgors: Mgors, ctx: Context[Mgors], situation: Situation, action: Action, metrics: Metrics) -> None:
-    """Write what was observed into the status, and tell of changes by events."""
+    """Write the observed state into the status, and record changes as events."""
     _report_primary(mgors, ctx, situation.primary, metrics)
     status, config = mgors.status, situation.config
     status.selector = selector_of(mgors)
     status.members = sum(1 for member in config.members if not member.is_arbiter) if config else 0
     status.ready_members = sum(1 for slot in situation.slots if slot.is_healthy and not slot.is_arbiter)
     status.replica_set = [MemberStatus(name=slot.pod, host=slot.host, state=slot.state) for slot in situation.slots]
-    for verdict in verdicts(situation, action):
-        if ctx.condition(*verdict) and verdict.status is False and (verdict.type, verdict.reason) in _ALARMS:
-            ctx.event(verdict.reason, verdict.message, kind="Warning")
+    for wanted in conditions_of(situation, action):
+        if ctx.condition(*wanted) and wanted.status is False and (wanted.type, wanted.reason) in _ALARMS:
+            ctx.event(wanted.reason, wanted.message, kind="Warning")
     metrics.report(mgors, situation)
 
 
-def report_blind(mgors: Mgors, ctx: Context[Mgors], reason: str, message: str) -> None:
-    """Report that members cannot be asked: what was observed before does not hold any more."""
+def report_unreachable(mgors: Mgors, ctx: Context[Mgors], reason: str, message: str) -> None:
+    """Report that members cannot be queried, and reset what was observed before."""
     status = mgors.status
     status.primary, status.ready_members = "", 0
     for member in status.replica_set:
@@ -50,6 +50,6 @@ def _report_primary(mgors: Mgors, ctx: Context[Mgors], primary: Slot | None, met
     if primary is None or primary.pod == status.last_primary:
         return
     if status.last_primary:
-        ctx.event("PrimaryChanged", f"{primary.pod} is the primary, {status.last_primary} was")
+        ctx.event("PrimaryChanged", f"{primary.pod} is the new primary, after {status.last_primary}")
         metrics.report_failover(mgors)
     status.last_primary = primary.pod

@@ -1,7 +1,7 @@
-"""Users of the database, as the object says: which commands make them so. Pure.
+"""Commands that create, change and drop the users of the database: pure functions.
 
-A password cannot be read back. So each user of ours carries a seal, an HMAC of its password with the keyfile as key,
-which tells nothing to a reader.
+A password cannot be read back. So each user of the operator has a seal in its custom data: an HMAC of its password with
+the keyfile as key, which reveals nothing to a reader.
 """
 
 import hashlib
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 _SEAL = "mgors"
-#: A user by its database and its name. An empty name stands for all of the database.
+#: Database and name of a user. An empty name stands for all users of the database.
 UserKey: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """A user that there shall be."""
+    """A wanted user."""
 
     name: str
     db: str
@@ -25,29 +25,28 @@ class Account:
     roles: frozenset[tuple[str, str]]
 
     def __repr__(self) -> str:
-        """Show who it is, without the password."""
+        """Show the user without the password."""
         return f"<Account {self.db}.{self.name}>"
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command about a user, for its database."""
+    """A command on a user, and its database."""
 
     db: str
     body: dict[str, Any]
 
     def __repr__(self) -> str:
-        """Show what it does, without the password."""
+        """Show the command without the password."""
         return f"<Command {next(iter(self.body))} in {self.db}>"
 
 
 def commands(
     wanted: list[Account], existing: list[dict[str, Any]], keyfile: str, *, keep: frozenset[UserKey] = frozenset()
 ) -> list[Command]:
-    """Return the commands that make users as they are wanted.
+    """Return the commands that lead to the wanted users.
 
-    Users that are not ours stay as they are, and so do those in ``keep``: they are wanted, only their password is not
-    known now.
+    Users of others stay unchanged, and so do those in ``keep``: they are wanted, but their password is not known now.
     """
     there = {(user["db"], user["user"]): user for user in existing}
     found = []

@@ -1,4 +1,4 @@
-"""What runs by default needs nothing but the framework; real databases are for ``make test-databases``."""
+"""Collect tests with real databases only with STEERSMAN_DATABASES=1 (``make test-databases``)."""
 
 import os
 

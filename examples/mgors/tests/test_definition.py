@@ -1,4 +1,4 @@
-"""The definition that comes from the classes, beside the one that was asked for."""
+"""The CRD that is derived from the classes, compared with the expected one, and its validation rules."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 import yaml
 from steersman import Invalid, meta
 from steersman.schema import crd_of
-from steersman.testing import Cluster
+from steersman.testing import Cluster, without_descriptions
 
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_v1 import Mgors, MgorsSpec, Unsafe
@@ -15,16 +15,9 @@ from mgors.api.mgors_v1 import Mgors, MgorsSpec, Unsafe
 ORIGINAL = yaml.safe_load((Path(__file__).parent / "crd.yaml").read_text())
 
 
-def _without_words(value: Any) -> Any:
-    """Leave out what is only for people: descriptions."""
-    if isinstance(value, dict):
-        return {key: _without_words(item) for key, item in value.items() if key != "description"}
-    return [_without_words(item) for item in value] if isinstance(value, list) else value
-
-
-def test_the_classes_say_what_was_asked_for() -> None:
-    """Every field, default and bound; the rules are stricter by now, and each of them has a test below."""
-    found, original = _without_words(crd_of(Mgors)), ORIGINAL
+def test_the_crd_is_the_expected_one() -> None:
+    """Fields, defaults and bounds; the validation rules are stricter than the original, and tested below."""
+    found, original = without_descriptions(crd_of(Mgors)), ORIGINAL
     for crd in (found, original):
         schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         schema.pop("x-kubernetes-validations", None)
@@ -42,8 +35,8 @@ def test_the_classes_say_what_was_asked_for() -> None:
         (MgorsSpec(members=3, arbiters=1), "voting members must be odd, arbiters included"),
     ],
 )
-async def test_what_cannot_work_is_refused(cluster: Cluster, spec: MgorsSpec, problem: str) -> None:
-    """By the server, before anybody acts on it."""
+async def test_an_invalid_spec_is_rejected(cluster: Cluster, spec: MgorsSpec, problem: str) -> None:
+    """The API server rejects it before the operator sees it."""
     await cluster.install(Mgors)
     with pytest.raises(Invalid, match=problem):
         await cluster.client.create(Mgors(meta("a"), spec))
@@ -57,15 +50,15 @@ async def test_what_cannot_work_is_refused(cluster: Cluster, spec: MgorsSpec, pr
         MgorsSpec(members=8),
     ],
 )
-async def test_an_even_number_needs_an_arbiter_or_courage(cluster: Cluster, spec: MgorsSpec) -> None:
-    """Two voters cannot outvote each other; of eight members seven vote."""
+async def test_an_even_number_needs_an_arbiter_or_an_explicit_permission(cluster: Cluster, spec: MgorsSpec) -> None:
+    """Two voters have no majority without each other; of eight members seven vote."""
     await cluster.install(Mgors)
     await cluster.client.create(Mgors(meta("a"), spec))
 
 
 @pytest.mark.parametrize("name", ["a" * 45, "1st", "a.b"])
-async def test_a_name_must_fit_into_what_is_made_of_it(cluster: Cluster, name: str) -> None:
-    """A Service, and labels with the name of a pod and of a revision: they would be refused later, and nobody told."""
+async def test_a_name_must_fit_into_the_names_derived_from_it(cluster: Cluster, name: str) -> None:
+    """A Service and labels are derived from it, which would be rejected later without a message to the user."""
     await cluster.install(Mgors)
     with pytest.raises(Invalid, match="DNS label of at most 44 characters"):
         await cluster.client.create(Mgors(meta(name), MgorsSpec(members=1)))
@@ -81,29 +74,29 @@ async def test_a_name_must_fit_into_what_is_made_of_it(cluster: Cluster, name: s
         (MgorsSpec(members=1), {"storage": {"className": "fast"}}, "storage.className is immutable"),
     ],
 )
-async def test_what_members_are_known_by_does_not_change(
+async def test_fields_that_identify_members_are_immutable(
     cluster: Cluster, spec: MgorsSpec, change: dict[str, Any], problem: str
 ) -> None:
-    """A set that runs would be found under neither the old nor the new one, and be taken for dead."""
+    """With another port or name the operator could not find the running members."""
     await cluster.install(Mgors)
     mgors = await cluster.client.create(Mgors(meta("a"), spec))
     with pytest.raises(Invalid, match=problem):
         await cluster.client.patch(mgors, {"spec": change})
 
 
-async def test_some_things_stay_as_they_are(cluster: Cluster) -> None:
-    """Members know their set by its name; a backup is of what it was made of."""
+async def test_the_set_name_and_backups_are_immutable(cluster: Cluster) -> None:
+    """Members identify their set by its name; the data of a backup does not change."""
     await cluster.install(Mgors, MgorsBackup)
     mgors = await cluster.client.create(Mgors(meta("a"), MgorsSpec(members=1, replica_set_name="one")))
     with pytest.raises(Invalid, match="replicaSetName is immutable"):
         await cluster.client.patch(mgors, {"spec": {"replicaSetName": "two"}})
     backup = await cluster.client.create(MgorsBackup(meta("a"), MgorsBackupSpec(cluster_name="a")))
-    with pytest.raises(Invalid, match="make another one"):
+    with pytest.raises(Invalid, match="create another one"):
         await cluster.client.patch(backup, {"spec": {"clusterName": "b"}})
 
 
-async def test_it_can_be_scaled(cluster: Cluster) -> None:
-    """With kubectl scale, and by an autoscaler."""
+async def test_a_set_can_be_scaled(cluster: Cluster) -> None:
+    """Autoscalers and kubectl scale use the scale subresource."""
     await cluster.install(Mgors)
     mgors = await cluster.client.create(Mgors(meta("a"), MgorsSpec(members=1)))
     await cluster.client.scale(mgors, 3)

@@ -1,4 +1,4 @@
-"""What the project says about how the operator is deployed."""
+"""Settings of the operator's deployment."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from mgors.settings import Settings
 PROJECT = Path(__file__).parents[1]
 
 
-def test_backups_have_a_place() -> None:
-    """The root file system of a pod cannot be written: where backups go by default, a claim is mounted."""
+def test_the_folder_of_backups_is_a_mounted_claim() -> None:
+    """The root file system of the pod is read-only."""
     shape = shape_from(settings_of(PROJECT), "mgors", version="1")
     volume = shape.volumes[str(Settings().backups)]
     assert volume.source == {"persistentVolumeClaim": {"claimName": "mgors-backups"}}

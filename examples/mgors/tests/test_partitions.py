@@ -1,8 +1,8 @@
-"""The rules against a model of the world: what is observed is derived from a truth that the rules never see.
+"""Decisions on a model of a replica set with network partitions: observations are derived from a hidden truth.
 
-The other property tests make up observations, so they know no more than the rules do. Here members have histories,
+The other property tests generate observations, so they know no more than the decisions do. Here members have histories,
 links between them break in one direction, the operator is on either side, keyfiles are wrong and kubelets report. The
-laws are about the truth: what a majority has, who is alive, and what is lost.
+properties are about the truth: what a majority has, which members are alive, and what is lost.
 """
 
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ Entry = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """One member, as it is."""
+    """The true state of one member."""
 
     number: int
     is_alive: bool
@@ -45,11 +45,11 @@ class Truth:
     history: tuple[Entry, ...]
     term: int
     config: Config
-    #: Whether its keyfile is ours.
+    #: Whether it has the keyfile of the operator.
     has_our_key: bool
-    #: Whether the operator's packets get there.
+    #: Whether packets of the operator arrive.
     is_reached: bool
-    #: The members whose packets get here.
+    #: The members whose packets arrive.
     hears: frozenset[int]
     #: Whether its pod is of an older revision.
     is_stale: bool
@@ -61,13 +61,13 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """All members, and who is primary of whom."""
+class ReplicaSetModel:
+    """All members, and what they see of each other."""
 
     members: tuple[Truth, ...]
 
     def sees(self, one: Truth, other: Truth) -> bool:
-        """Return whether heartbeats between two members are answered: both ways must be open."""
+        """Return whether heartbeats between two members work: both directions must be open."""
         return other.is_alive and other.number in one.hears and one.number in other.hears
 
     def alive_majority(self) -> bool:
@@ -131,8 +131,8 @@ def config_of(count: int, term: int) -> Config:
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> World:
-    """Draw a set of three or five that was healthy once, and what has become of it."""
+def models(draw: st.DrawFn) -> ReplicaSetModel:
+    """Generate a set of three or five members that was healthy once, with faults."""
     count = draw(st.sampled_from([3, 5]))
     common = tuple((1, number) for number in range(1, draw(st.integers(1, 4)) + 1))
     leader = draw(st.integers(0, count - 1) | st.none())
@@ -155,22 +155,22 @@ def worlds(draw: st.DrawFn) -> World:
                 is_stale=draw(st.booleans()),
             )
         )
-    world = World(tuple(members))
+    model = ReplicaSetModel(tuple(members))
     if leader is not None:
-        # A primary keeps its place only while a majority answers it, and those have heard of its term.
-        group = {one.number for one in members if one.number == leader or world.sees(members[leader], one)}
+        # A primary stays primary only while a majority responds, and these members know its term.
+        group = {one.number for one in members if one.number == leader or model.sees(members[leader], one)}
         if 2 * len(group) <= count:
             members[leader] = replace(members[leader], state=State.SECONDARY)
         for number in group:
             members[number] = replace(members[number], term=2)
-    return World(tuple(members))
+    return ReplicaSetModel(tuple(members))
 
 
-def situation_of(world: World) -> Situation:
-    """Return what follows from looking at the world, with every consent given."""
-    everyone = frozenset(f"m-{one.number}" for one in world.members)
+def situation_of(model: ReplicaSetModel) -> Situation:
+    """Return the observation of a model, with consent to give up any member."""
+    everyone = frozenset(f"m-{one.number}" for one in model.members)
     return Situation(
-        slots=world.observed(),
+        slots=model.observed(),
         was_initiated=True,
         may_force=True,
         consent=Consent(digest="a", without=everyone),
@@ -179,25 +179,25 @@ def situation_of(world: World) -> Situation:
 
 
 @settings(max_examples=300, deadline=None)
-@given(worlds())
-def test_no_majority_is_forced_away_and_no_living_pod_is_deleted(world: World) -> None:
-    """Whatever was consented to: the operator may be cut off, and the members that it reaches with it.
+@given(models())
+def test_no_living_majority_is_given_up_and_no_living_pod_deleted(model: ReplicaSetModel) -> None:
+    """Even with consent: the operator may be cut off, together with the members that it reaches.
 
-    What the dead have cannot be known; of all that live the newest data goes on, and everybody who lives is kept.
+    The data of dead members cannot be known; of those alive the newest data is kept, and all of them stay members.
     """
-    action = decide(situation_of(world))
+    action = decide(situation_of(model))
     assert not isinstance(action, Initiate)
     if isinstance(action, Force):
-        chosen, kept = world.members[action.slot.number], {slot.number for slot in action.keep}
-        assert not world.alive_majority()
-        assert all(one.number in kept for one in world.members if one.is_alive)
-        assert all(one.newest <= chosen.newest for one in world.members if one.is_alive)
+        chosen, kept = model.members[action.slot.number], {slot.number for slot in action.keep}
+        assert not model.alive_majority()
+        assert all(one.number in kept for one in model.members if one.is_alive)
+        assert all(one.newest <= chosen.newest for one in model.members if one.is_alive)
     if isinstance(action, Restart) and action.slot.view is None:
-        assert not world.members[action.slot.number].is_alive
+        assert not model.members[action.slot.number].is_alive
 
 
-def test_a_force_is_possible_where_only_the_dead_are_missing() -> None:
-    """The laws above would also hold for rules that never force."""
+def test_a_force_is_possible_if_only_dead_members_are_missing() -> None:
+    """The property above would also hold if nothing was ever forced."""
     alone = Truth(
         number=0,
         is_alive=True,
@@ -211,14 +211,14 @@ def test_a_force_is_possible_where_only_the_dead_are_missing() -> None:
         is_stale=False,
     )
     dead = [replace(alone, number=number, is_alive=False) for number in (1, 2)]
-    assert isinstance(decide(situation_of(World((alone, *dead)))), Force)
+    assert isinstance(decide(situation_of(ReplicaSetModel((alone, *dead)))), Force)
     living = replace(dead[0], is_alive=True, is_reached=False, hears=frozenset({1}))
-    assert not isinstance(decide(situation_of(World((alone, living, dead[1])))), Force)
+    assert not isinstance(decide(situation_of(ReplicaSetModel((alone, living, dead[1])))), Force)
 
 
 @st.composite
-def sets_after_a_force(draw: st.DrawFn) -> World:
-    """Draw a survivor that was forced to go on alone, and members that return with what they have."""
+def sets_after_a_force(draw: st.DrawFn) -> ReplicaSetModel:
+    """Generate a survivor that was forced to continue alone, and members that return with their data."""
     common = ((1, 1), (1, 2))
     survivor = (*common, (2, 5))
     forced = replace(config_of(1, 2), version=50_000)
@@ -241,16 +241,16 @@ def sets_after_a_force(draw: st.DrawFn) -> World:
     for number in (1, 2):
         state = draw(st.sampled_from([State.REMOVED, State.SECONDARY]))
         members.append(replace(first, number=number, state=state, history=draw(returning), term=1, config=old))
-    return World(tuple(members))
+    return ReplicaSetModel(tuple(members))
 
 
 @settings(max_examples=100, deadline=None)
 @given(sets_after_a_force())
-def test_a_member_with_other_writes_never_joins_and_none_votes_at_once(world: World) -> None:
-    """A vote of a member that crashes is one that the survivor misses."""
-    action = decide(situation_of(world))
+def test_a_member_with_other_writes_never_joins_and_none_votes_at_once(model: ReplicaSetModel) -> None:
+    """The vote of a member that crashes would be missing in the majority."""
+    action = decide(situation_of(model))
     assert not isinstance(action, SetVotes)
     if isinstance(action, Add):
-        one, survivor = world.members[action.slot.number], world.members[0]
+        one, survivor = model.members[action.slot.number], model.members[0]
         assert action.votes == 0
         assert set(one.history) <= set(survivor.history)

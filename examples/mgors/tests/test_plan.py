@@ -1,4 +1,4 @@
-"""The rules of replica sets, without any replica set."""
+"""Decisions about replica sets, without any database."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,9 +12,9 @@ from mgors.actions import (
     Add,
     Force,
     Initiate,
+    NoAction,
     RaiseCompatibility,
     Remove,
-    Rest,
     Restart,
     SetHost,
     SetVotes,
@@ -46,12 +46,12 @@ from mgors.situation import Situation
 
 
 def host(number: int) -> str:
-    """Give the address of a member."""
+    """Return the address of a member."""
     return f"10.0.0.{number}:27017"
 
 
 def config(*numbers: int, version: int = 5, term: int = 3, set_id: str = "a") -> Config:
-    """Give a configuration of these members."""
+    """Return a configuration of these members."""
     members = tuple(
         ConfigMember(number=number, host=host(number), is_arbiter=number >= FIRST_ARBITER) for number in numbers
     )
@@ -59,7 +59,7 @@ def config(*numbers: int, version: int = 5, term: int = 3, set_id: str = "a") ->
 
 
 def slot(number: int, state: State | None = None, known: Config | None = None, **fields: Any) -> Slot:
-    """Give a place and what its member says."""
+    """Return a slot with the report of its member."""
     reach: Reachability = Refused()
     if state is not None:
         votes = known.votes if known else 0
@@ -70,47 +70,47 @@ def slot(number: int, state: State | None = None, known: Config | None = None, *
 
 
 def saying(slot: Slot, **changes: Any) -> Slot:
-    """Return a slot whose member says something else."""
+    """Return a slot with another report of its member."""
     assert slot.view is not None
     return replace(slot, reach=Answered(replace(slot.view, **changes)))
 
 
 def healthy(count: int = 3, **fields: Any) -> tuple[Slot, ...]:
-    """Give a set in which all is well; the first member is its primary."""
+    """Return the slots of a healthy set; the first member is the primary."""
     known = config(*range(count))
     states = [State.PRIMARY, *[State.SECONDARY] * (count - 1)]
     return tuple(slot(number, state, known, **fields) for number, state in enumerate(states))
 
 
 def said(action: Action) -> str:
-    """Give the reason of a wait."""
+    """Return the reason of a wait."""
     return action.reason if isinstance(action, Wait) else type(action).__name__
 
 
 # Beginning.
 
 
-def test_a_set_begins_with_its_first_member_alone() -> None:
-    """The others are added, one by one: a set of three that begins at once can begin twice."""
+def test_a_set_is_initiated_with_its_first_member_alone() -> None:
+    """The others are added one by one: a set that is initiated with three members can be initiated twice."""
     slots = tuple(slot(number, State.UNINITIALIZED) for number in range(3))
     assert decide(Situation(slots=slots)) == Initiate(slots[0])
 
 
 @pytest.mark.parametrize("silent", [0, 1, 2])
-def test_nothing_begins_while_somebody_is_silent(silent: int) -> None:
-    """Whoever does not answer may be the one that has the data."""
+def test_no_set_is_initiated_while_a_member_does_not_respond(silent: int) -> None:
+    """The member that does not respond may have the data."""
     slots = tuple(slot(number, None if number == silent else State.UNINITIALIZED) for number in range(3))
     assert said(decide(Situation(slots=slots))) == "PodsStarting"
 
 
-def test_nothing_begins_beside_a_member_that_knows_a_set() -> None:
-    """It has what the others lost."""
+def test_no_set_is_initiated_next_to_a_member_with_a_configuration() -> None:
+    """It has the data that the others lost."""
     slots = (slot(0, State.UNINITIALIZED), slot(1, State.SECONDARY, config(0, 1, 2)), slot(2, State.UNINITIALIZED))
     assert said(decide(Situation(slots=slots))) == QUORUM_LOST
 
 
-def test_a_set_that_lost_everything_does_not_begin_by_itself() -> None:
-    """An empty database that looks well is worse than one that says what is missing."""
+def test_a_set_that_lost_all_data_is_not_initiated_again() -> None:
+    """An empty database that looks healthy is worse than one that reports the loss."""
     slots = tuple(slot(number, State.UNINITIALIZED) for number in range(3))
     lost = Situation(slots=slots, was_initiated=True)
     assert said(decide(lost)) == DATA_LOST
@@ -121,14 +121,14 @@ def test_a_set_that_lost_everything_does_not_begin_by_itself() -> None:
 
 
 def test_members_are_added_one_by_one_lowest_first() -> None:
-    """Two at once may have no majority in common."""
+    """Configurations that differ by two members may have no majority in common."""
     known = config(0)
     slots = (slot(0, State.PRIMARY, known), slot(1, State.UNINITIALIZED), slot(2, State.UNINITIALIZED))
     assert decide(Situation(slots=slots)) == Add(slots[1], 1)
 
 
 def test_nothing_changes_while_a_vote_does_not_count_yet() -> None:
-    """A member that was just added is SECONDARY before it may vote; only the number of voters tells."""
+    """A new member is SECONDARY before it may vote; only the number of voters shows it."""
     known = config(0, 1)
     primary = slot(0, State.PRIMARY, known)
     early = saying(primary, voting=1)
@@ -138,22 +138,22 @@ def test_nothing_changes_while_a_vote_does_not_count_yet() -> None:
     assert said(decide(Situation(slots=(uncommitted, *slots[1:])))) == "MembershipChanging"
 
 
-def test_a_member_with_data_of_another_set_is_not_taken() -> None:
-    """Joining would throw its data away."""
+def test_a_member_with_data_of_another_set_is_not_added() -> None:
+    """Its data would be lost."""
     other = config(2, set_id="b")
     slots = (*healthy(2), slot(2, State.REMOVED, other))
     assert said(decide(Situation(slots=slots))) == FOREIGN_DATA
 
 
 def test_a_member_that_was_removed_by_hand_joins_again() -> None:
-    """The object says who belongs to it."""
+    """The spec decides which members there are."""
     known = config(0, 1)
     slots = (*healthy(2), slot(2, State.REMOVED, known, lineage=Lineage.CONTAINED))
     assert decide(Situation(slots=slots)) == Add(slots[2], 0)
 
 
-def test_the_highest_number_leaves_first_and_its_pod_after_it() -> None:
-    """A StatefulSet takes pods away from the end, and one that still votes must not be among them."""
+def test_the_highest_number_is_removed_first_and_its_pod_after_it() -> None:
+    """A StatefulSet removes the last pod, which must not belong to a voting member."""
     slots = tuple(replace(one, is_wanted=one.number < 1) for one in healthy(3))
     situation = Situation(slots=slots)
     assert decide(situation) == Remove(2, host(2))
@@ -162,7 +162,7 @@ def test_the_highest_number_leaves_first_and_its_pod_after_it() -> None:
     assert pods_needed(after, members=1, running=3) == 1
 
 
-def test_a_primary_hands_over_before_it_leaves() -> None:
+def test_a_primary_steps_down_before_it_is_removed() -> None:
     """A primary cannot remove itself."""
     known = config(0, 1)
     slots = (slot(0, State.SECONDARY, known), slot(1, State.PRIMARY, known, is_wanted=False))
@@ -171,35 +171,35 @@ def test_a_primary_hands_over_before_it_leaves() -> None:
     assert action.slot.number == 1
 
 
-def test_a_member_elsewhere_is_found_there() -> None:
-    """Addresses of pods change."""
+def test_the_host_of_a_member_is_corrected() -> None:
+    """IPs of pods change."""
     slots = list(healthy())
     slots[1] = replace(slots[1], host="10.0.0.77:27017")
     assert decide(Situation(slots=tuple(slots))) == SetHost(slots[1])
 
 
-def test_members_that_swapped_addresses_make_room() -> None:
-    """No address may be listed twice, not even for a moment."""
+def test_members_that_swapped_addresses_leave_and_join_again() -> None:
+    """A configuration may not contain an address twice."""
     slots = list(healthy())
     slots[1], slots[2] = replace(slots[1], host=host(2)), replace(slots[2], host=host(1))
     assert decide(Situation(slots=tuple(slots))) == Remove(1, host(1))
 
 
 @pytest.mark.parametrize(("members", "arbiters", "voters"), [(3, 0, 3), (7, 0, 7), (8, 0, 7), (8, 1, 6), (50, 0, 7)])
-def test_seven_vote_at_most(members: int, arbiters: int, voters: int) -> None:
-    """An eighth is refused."""
+def test_at_most_seven_members_vote(members: int, arbiters: int, voters: int) -> None:
+    """MongoDB rejects an eighth vote."""
     slots = tuple(slot(number) for number in [*range(members), *range(FIRST_ARBITER, FIRST_ARBITER + arbiters)])
     assert sum(votes_of(one, slots) for one in slots if not one.is_arbiter) == voters
 
 
-def test_a_vote_is_given_up_before_an_arbiter_takes_it() -> None:
+def test_a_vote_is_removed_before_an_arbiter_gets_it() -> None:
     """Seven members and an arbiter would be eight votes."""
     slots = (*healthy(7), slot(FIRST_ARBITER, State.UNINITIALIZED))
     assert decide(Situation(slots=slots)) == SetVotes(6, 0)
 
 
-def test_who_never_got_its_vote_can_still_leave() -> None:
-    """A member that was added and then lost must not keep the set from being made smaller again."""
+def test_a_member_that_never_got_its_vote_can_be_removed() -> None:
+    """A member that was added and then lost must not block scaling down."""
     known = config(0, 1)
     primary = slot(0, State.PRIMARY, known)
     waiting = saying(primary, voting=1)
@@ -210,8 +210,8 @@ def test_who_never_got_its_vote_can_still_leave() -> None:
 # Disasters.
 
 
-def test_a_majority_elects_by_itself() -> None:
-    """Nobody has to help."""
+def test_a_majority_elects_without_help() -> None:
+    """The operator has nothing to do."""
     known = config(0, 1, 2)
     slots = (slot(0), slot(1, State.SECONDARY, known), slot(2, State.SECONDARY, known))
     situation = Situation(slots=slots, may_force=True, consent=CONSENT, quorum_lost_for=1e6)
@@ -222,7 +222,7 @@ CONSENT = Consent(digest="a", without=frozenset({"m-0", "m-2", "m-4"}))
 
 
 def lost_quorum(**fields: Any) -> Situation:
-    """Return a set of five with two left, of which the second has newer data; all conditions of a force are met."""
+    """Return a set of five with two left, the second with newer data; a force is allowed."""
     known = config(0, 1, 2, 3, 4)
     down = tuple(Peer(number=number, state=State.DOWN, is_up=False) for number in (0, 2, 4))
     left = [saying(slot(number, State.SECONDARY, known), peers=down) for number in (1, 3)]
@@ -232,8 +232,8 @@ def lost_quorum(**fields: Any) -> Situation:
     return Situation(slots=(slot(0), left[0], slot(2), left[1], slot(4)), **{**met, **fields})
 
 
-def test_force_goes_to_the_newest_data() -> None:
-    """A later term wins over a later clock: what only the other has was never acknowledged by a majority."""
+def test_the_newest_data_is_kept_by_a_force() -> None:
+    """A later term wins over a later time: a majority never acknowledged what only the other one has."""
     action = decide(lost_quorum())
     assert isinstance(action, Force)
     assert action.slot.number == 3
@@ -241,60 +241,60 @@ def test_force_goes_to_the_newest_data() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"may_force": False}, "unsafe.forceReconfigOnLostQuorum"),
         ({"consent": None}, "annotate this object once"),
-        ({"consent": InvalidConsent("expires: over")}, "does not count: expires: over"),
+        ({"consent": InvalidConsent("expires: over")}, "is invalid: expires: over"),
         ({"consent": replace(CONSENT, without=frozenset({"m-0", "m-2"}))}, "does not name m-4"),
         ({"spent_at": (4, 3)}, "was used already"),
         ({"quorum_lost_for": 59}, "60 s to return"),
     ],
 )
-def test_a_force_needs_consent_to_this_one(fields: dict[str, Any], told: str) -> None:
-    """Once, for the members that a person saw missing, and after a while."""
+def test_a_force_needs_a_consent_to_this_situation(fields: dict[str, Any], message: str) -> None:
+    """Once, for the members that a person has named, and after a while."""
     action = decide(lost_quorum(**fields))
     assert isinstance(action, Wait)
     assert action.reason == QUORUM_LOST
-    assert told in action.message
+    assert message in action.message
 
 
-def test_a_force_that_was_begun_can_be_finished() -> None:
-    """The operator may die between recording the consent and using it: the configuration is still the same then."""
+def test_a_force_that_was_interrupted_can_be_completed() -> None:
+    """The operator may crash between recording the consent and using it: the configuration is unchanged then."""
     assert isinstance(decide(lost_quorum(spent_at=(5, 3))), Force)
 
 
 @pytest.mark.parametrize(
-    ("number", "fields", "told"),
+    ("number", "fields", "message"),
     [
-        (0, {"is_ready": True, "reach": TimedOut()}, "m-0 does not answer in time although its pod is Ready"),
+        (0, {"is_ready": True, "reach": TimedOut()}, "m-0 does not respond in time although its pod is Ready"),
         (2, {"is_ready": True, "reach": Gone()}, "although its pod is Ready"),
     ],
 )
-def test_nothing_is_forced_while_the_kubelet_says_that_a_missing_member_lives(
-    number: int, fields: dict[str, Any], told: str
+def test_nothing_is_forced_while_the_pod_of_a_missing_member_is_ready(
+    number: int, fields: dict[str, Any], message: str
 ) -> None:
     """The operator may be the one that is cut off, together with the members that it reaches."""
     situation = lost_quorum()
     slots = tuple(replace(one, **fields) if one.number == number else one for one in situation.slots)
     action = decide(replace(situation, slots=slots))
     assert isinstance(action, Wait)
-    assert told in action.message
+    assert message in action.message
 
 
-def test_nothing_is_forced_while_a_member_hears_a_missing_one() -> None:
-    """What we do not reach, another member may."""
+def test_nothing_is_forced_while_a_member_reaches_a_missing_one() -> None:
+    """Another member may reach what the operator does not."""
     situation = lost_quorum()
     hears = (Peer(number=0, state=State.SECONDARY), Peer(number=2, state=State.DOWN, is_up=False))
     slots = list(situation.slots)
     slots[1] = saying(slots[1], peers=hears)
     action = decide(replace(situation, slots=tuple(slots)))
     assert isinstance(action, Wait)
-    assert "m-0 answers m-1, only not us" in action.message
+    assert "m-0 responds to m-1, only not to the operator" in action.message
 
 
-def test_a_primary_that_only_members_see_is_one() -> None:
-    """The set works, and clients write to it: whatever was consented to, it must be left alone."""
+def test_a_primary_that_only_members_reach_is_respected() -> None:
+    """The set works, and clients write to it: it must be left alone even with consent."""
     situation = lost_quorum()
     slots = list(situation.slots)
     slots[1] = saying(slots[1], peers=(Peer(number=4, state=State.PRIMARY, term=5),))
@@ -305,8 +305,8 @@ def test_a_primary_that_only_members_see_is_one() -> None:
     assert "m-1 sees m-4 as primary" in action.message
 
 
-def test_data_of_an_older_term_is_forced_only_by_a_consent_that_says_so() -> None:
-    """A member that has heard of a newer term voted for a primary whose writes none of those left has."""
+def test_data_of_an_older_term_needs_a_consent_with_that_term() -> None:
+    """A member that knows a newer term voted for a primary whose writes no remaining member has."""
     situation = lost_quorum()
     slots = list(situation.slots)
     slots[1] = saying(slots[1], term=7)
@@ -317,15 +317,15 @@ def test_data_of_an_older_term_is_forced_only_by_a_consent_that_says_so() -> Non
     assert isinstance(decide(replace(newer, consent=replace(CONSENT, term=7))), Force)
 
 
-def test_a_member_that_lost_its_disk_is_no_reason_against_a_force() -> None:
-    """It answers, and has nothing."""
+def test_a_member_that_lost_its_disk_does_not_prevent_a_force() -> None:
+    """It responds, but has no data."""
     situation = lost_quorum()
     slots = (slot(0, State.UNINITIALIZED), *situation.slots[1:])
     assert isinstance(decide(replace(situation, slots=slots)), Force)
 
 
-def test_a_member_that_rejects_our_keyfile_lives() -> None:
-    """It is named, and neither forced away nor replaced."""
+def test_a_member_that_rejects_the_keyfile_is_alive() -> None:
+    """It is reported, and neither given up nor replaced."""
     slots = (*healthy(2), slot(2, reach=NotAuthorised(), is_stale=True))
     assert said(decide(Situation(slots=slots))) == "NotAuthorised"
     situation = lost_quorum()
@@ -333,8 +333,8 @@ def test_a_member_that_rejects_our_keyfile_lives() -> None:
     assert said(decide(replace(situation, slots=slots))) == "NotAuthorised"
 
 
-def test_nothing_changes_while_two_call_themselves_primary() -> None:
-    """One of them is deposed and does not know it yet; a change of members could reach the wrong one."""
+def test_nothing_changes_while_two_members_are_primary() -> None:
+    """One of them was replaced and does not know it yet; a change could be sent to the wrong one."""
     known = config(0, 1, 2)
     slots = (slot(0, State.PRIMARY, known), slot(1, State.PRIMARY, known), slot(2, State.UNINITIALIZED))
     assert said(decide(Situation(slots=slots))) == "SeveralPrimaries"
@@ -344,18 +344,18 @@ def test_nothing_changes_while_two_call_themselves_primary() -> None:
 
 
 def returning(lineage: Lineage | None) -> Slot:
-    """Return a member that is not in the configuration any more and has data of this set."""
+    """Return a member that is no longer in the configuration and has data of this set."""
     return replace(slot(2, State.REMOVED, config(0, 1, 2, version=2)), lineage=lineage)
 
 
 def test_a_member_that_returns_joins_without_a_vote() -> None:
-    """It is SECONDARY for a moment before it finds out that it cannot follow; its vote would be missed then."""
+    """It is SECONDARY for a moment before it finds that it cannot follow; its vote would then be missing."""
     one = returning(Lineage.CONTAINED)
     assert decide(Situation(slots=(*healthy(2), one))) == Add(one, 0)
 
 
-def test_a_member_gets_its_vote_when_it_follows_the_primary() -> None:
-    """An entry of the primary's own term is one that it could only get from it."""
+def test_a_member_gets_its_vote_when_it_has_caught_up() -> None:
+    """It can only have an entry of the primary's term from the primary."""
     known = replace(config(0, 1, 2), members=(*config(0, 1).members, ConfigMember(number=2, host=host(2), votes=0)))
     primary, second = slot(0, State.PRIMARY, known), slot(1, State.SECONDARY, known)
     behind = saying(slot(2, State.SECONDARY, known), optime=OpTime(2, 999))
@@ -364,42 +364,42 @@ def test_a_member_gets_its_vote_when_it_follows_the_primary() -> None:
     assert decide(Situation(slots=(primary, second, slot(2, State.SECONDARY, known)))) == SetVotes(2, 1)
 
 
-def test_a_member_that_has_other_writes_is_not_taken() -> None:
-    """It would crash while it tries to undo them (fassert 51121), and the set would miss its vote."""
+def test_a_member_with_diverged_writes_is_not_added() -> None:
+    """It would crash while it rolls them back (fassert 51121), and its vote would be missing."""
     action = decide(Situation(slots=(*healthy(2), returning(Lineage.DIVERGED))))
     assert isinstance(action, Wait)
     assert action.reason == DIVERGED_DATA
     assert "data-m-2" in action.message
 
 
-def test_a_diverged_member_keeps_no_other_from_joining() -> None:
-    """Two that are missing are worse than one."""
+def test_a_diverged_member_does_not_block_others() -> None:
+    """Two missing members are worse than one."""
     diverged, empty = replace(returning(Lineage.DIVERGED), number=1, host=host(1)), slot(2, State.UNINITIALIZED)
     assert decide(Situation(slots=(*healthy(1), diverged, empty))) == Add(empty, 1)
 
 
-def test_data_that_was_not_compared_is_not_taken() -> None:
-    """The primary may not have answered."""
+def test_a_member_whose_data_was_not_compared_is_not_added() -> None:
+    """The primary may not have responded."""
     assert isinstance(decide(Situation(slots=(*healthy(2), returning(None)))), Wait)
 
 
-def test_a_primary_that_does_not_know_yet_is_none() -> None:
-    """After a network was cut, two may say that they are the primary: the later term counts."""
+def test_of_two_primaries_the_later_term_counts() -> None:
+    """After a partition the old primary may not know yet that it was replaced."""
     known = config(0, 1, 2)
     old, new = slot(0, State.PRIMARY, known), slot(1, State.PRIMARY, known)
     new = saying(new, optime=OpTime(4, 0), term=4)
     assert Situation(slots=(old, new, slot(2))).primary == new
 
 
-def test_a_primary_that_others_have_voted_out_is_none() -> None:
-    """The successor does not answer us; one that voted for it does."""
+def test_a_primary_that_voters_have_replaced_does_not_count() -> None:
+    """Its successor does not respond to the operator, but a member that voted for it does."""
     known = config(0, 1, 2)
     voter = saying(slot(1, State.SECONDARY, known), term=4)
     assert Situation(slots=(slot(0, State.PRIMARY, known), voter, slot(2))).primary is None
 
 
-def test_members_that_were_given_up_have_no_say() -> None:
-    """They may have elected each other in later terms, before the survivor was forced to go on without them."""
+def test_members_that_were_given_up_are_ignored() -> None:
+    """They may have elected each other in later terms, before the survivor was forced to continue without them."""
     survivor = slot(0, State.PRIMARY, config(0, version=50_000))
     returning = saying(slot(1, State.REMOVED, config(0, 1, 2)), term=9)
     assert Situation(slots=(survivor, returning)).primary == survivor
@@ -409,7 +409,7 @@ def test_members_that_were_given_up_have_no_say() -> None:
 
 
 def test_pods_are_replaced_one_by_one_with_the_primary_last() -> None:
-    """Each failover costs clients a moment: one is enough."""
+    """Each failover interrupts clients: one is enough."""
     slots = tuple(replace(one, is_stale=True) for one in healthy())
     assert decide(Situation(slots=slots)) == Restart(slots[2])
     only = (replace(slots[0]), *(replace(one, is_stale=False) for one in slots[1:]))
@@ -419,8 +419,8 @@ def test_pods_are_replaced_one_by_one_with_the_primary_last() -> None:
     assert decide(Situation(slots=single)) == Restart(single[0])
 
 
-def test_no_pod_is_replaced_while_another_is_away_or_a_backup_runs() -> None:
-    """Two of three away at the same time is no majority."""
+def test_no_pod_is_replaced_while_another_is_missing_or_a_backup_runs() -> None:
+    """With two of three missing there is no majority."""
     slots = tuple(replace(one, is_stale=True) for one in healthy())
     known = config(0, 1, 2)
     assert said(decide(Situation(slots=slots, is_busy=True))) == "BackupRunning"
@@ -429,23 +429,23 @@ def test_no_pod_is_replaced_while_another_is_away_or_a_backup_runs() -> None:
 
 
 def test_a_pod_that_does_not_work_is_replaced_first() -> None:
-    """An image that cannot be pulled must not keep its correction out."""
+    """An image that cannot be pulled must not block its correction."""
     slots = list(healthy())
     slots[1] = replace(slots[1], reach=Refused(), is_ready=False, is_stale=True)
     assert decide(Situation(slots=tuple(slots))) == Restart(slots[1])
 
 
 @pytest.mark.parametrize("reach", [Refused(), TimedOut(), NotAuthorised(), Gone()])
-def test_a_pod_that_is_ready_is_not_replaced_for_its_silence(reach: Reachability) -> None:
-    """Only we may not reach it: with a wrong port, a wrong keyfile or a broken network that is true of all of them."""
+def test_a_ready_pod_that_does_not_respond_is_not_replaced(reach: Reachability) -> None:
+    """The fault may be the operator's: a wrong port, a wrong keyfile or a broken network affects all pods."""
     slots = tuple(replace(one, reach=reach, is_stale=True) for one in healthy())
     assert isinstance(decide(Situation(slots=slots, was_initiated=True)), Wait)
     assert isinstance(decide(Situation(slots=(*healthy(3)[:2], slots[2]))), Wait)
     assert isinstance(decide(Situation(slots=(healthy(3)[0], *slots[1:]), was_initiated=True)), Wait)
 
 
-def test_an_image_that_was_corrected_gets_its_turn() -> None:
-    """Whether the set has begun or not: pods that do not answer and are of yesterday stand in its way."""
+def test_a_corrected_image_is_rolled_out() -> None:
+    """Before and after the initiation: outdated pods that do not work would block it."""
     wrong = slot(1, is_stale=True)
     assert decide(Situation(slots=(slot(0, State.UNINITIALIZED), wrong))) == Restart(wrong)
     assert decide(Situation(slots=(*healthy(1), wrong))) == Restart(wrong)
@@ -453,14 +453,14 @@ def test_an_image_that_was_corrected_gets_its_turn() -> None:
     assert decide(Situation(slots=(slot(0, State.SECONDARY, known), wrong))) == Restart(wrong)
 
 
-def test_features_are_raised_when_all_have_the_version() -> None:
+def test_features_are_enabled_when_all_members_have_the_version() -> None:
     """Before that, an older member could not read what a newer one writes."""
     slots = list(healthy())
     slots[0] = saying(slots[0], compatibility="5.0")
     assert decide(Situation(slots=tuple(slots))) == RaiseCompatibility(slots[0], "6.0")
-    assert decide(Situation(slots=tuple(slots), held_compatibility="5.0")) == Rest()
+    assert decide(Situation(slots=tuple(slots), held_compatibility="5.0")) == NoAction()
     slots[1] = saying(slots[1], version="5.0.4")
-    assert decide(Situation(slots=tuple(slots))) == Rest()
+    assert decide(Situation(slots=tuple(slots))) == NoAction()
 
 
 # Laws, foreverything that can be seen.
@@ -548,8 +548,8 @@ situations = st.builds(
 
 @settings(max_examples=500, deadline=None)
 @given(situations)
-def test_laws_hold_whatever_is_seen(situation: Situation) -> None:
-    """Never begin beside a configuration, never delete for silence, never change without votes, never two leaders."""
+def test_safety_properties_hold_in_every_situation(situation: Situation) -> None:
+    """Never initiate next to a configuration, delete a Ready pod, change without votes, or act on two primaries."""
     action = decide(situation)
     known = [one for one in situation.slots if one.config is not None]
     match action:
@@ -575,11 +575,11 @@ def test_laws_hold_whatever_is_seen(situation: Situation) -> None:
             if isinstance(action, Add) and action.slot.config is not None:
                 assert (action.votes, action.slot.lineage) == (0, Lineage.CONTAINED)
         case _:
-            assert isinstance(action, (Rest, Wait, RaiseCompatibility))
+            assert isinstance(action, (NoAction, Wait, RaiseCompatibility))
 
 
 def assert_force_is_allowed(situation: Situation, chosen: Slot, keep: tuple[Slot, ...]) -> None:
-    """Check a force against all that is known: consent, the newest data, and no sign of life of those given up."""
+    """Check a force: consent, the newest data, and no evidence that a given-up member is alive."""
     config = situation.config
     assert isinstance(situation.consent, Consent)
     assert situation.quorum_lost_for >= situation.patience
@@ -601,7 +601,7 @@ def assert_force_is_allowed(situation: Situation, chosen: Slot, keep: tuple[Slot
 @settings(max_examples=100, deadline=None)
 @given(situations)
 def test_a_change_is_one_member_and_one_version(situation: Situation) -> None:
-    """Two configurations that follow each other differ by one member: any two majorities have one in common."""
+    """Consecutive configurations differ by one member, so any two majorities have one in common."""
     action = decide(situation)
     if isinstance(action, (SetHost, Add, Remove, SetVotes)) and situation.config is not None:
         before = situation.config
@@ -617,8 +617,8 @@ def test_a_change_is_one_member_and_one_version(situation: Situation) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(situations)
-def test_no_pod_goes_that_belongs_to_the_set(situation: Situation) -> None:
-    """Whatever is asked for: first the configuration, then the pod."""
+def test_no_pod_of_a_configured_member_is_removed(situation: Situation) -> None:
+    """First the configuration changes, then the pod is removed."""
     running = len(situation.slots)
     needed = pods_needed(situation, members=1, running=running)
     if situation.is_paused:
@@ -633,7 +633,7 @@ def test_no_pod_goes_that_belongs_to_the_set(situation: Situation) -> None:
 
 
 def test_a_first_configuration_has_one_member() -> None:
-    """And the settings that the operator was given."""
+    """It also has the settings of the operator."""
     assert first(Initiate(slot(0)), "shop", {"electionTimeoutMillis": 1500}) == {
         "_id": "shop",
         "version": 1,
@@ -642,8 +642,8 @@ def test_a_first_configuration_has_one_member() -> None:
     }
 
 
-def test_a_forced_configuration_has_those_who_are_left() -> None:
-    """Where they are now, and an arbiter stays one."""
+def test_a_forced_configuration_has_the_remaining_members() -> None:
+    """With their current hosts; an arbiter stays an arbiter."""
     document = {"_id": "shop", "version": 9, "members": [], "settings": {"replicaSetId": "a"}}
     written = forced(document, Force(slot(2), (slot(2), slot(FIRST_ARBITER))))
     assert [member["_id"] for member in written["members"]] == [2, FIRST_ARBITER]
@@ -652,6 +652,6 @@ def test_a_forced_configuration_has_those_who_are_left() -> None:
 
 
 def test_a_forced_configuration_is_newer_than_any_with_a_term() -> None:
-    """It has no term; only versions can be compared then."""
+    """It has no term, so only versions are compared."""
     assert config(0, version=100_000, term=-1).is_newer_than(config(0, version=9, term=7))
     assert config(0, version=1, term=8).is_newer_than(config(0, version=9, term=7))

@@ -1,4 +1,4 @@
-"""When backups are made, and which are kept."""
+"""When backups are due, and which are kept."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -9,7 +9,7 @@ from steersman import meta
 from steersman.objects import CronSchedule
 
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec, MgorsBackupStatus, State
-from mgors.schedule import backup_name, due, outlived
+from mgors.schedule import backup_name, due, expired
 
 HOURLY = CronSchedule.parse("0 * * * *")
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -17,25 +17,25 @@ MINUTE = timedelta(minutes=1)
 
 
 def test_nothing_is_due_before_its_time() -> None:
-    """And the wait ends when it is."""
+    """The wait ends when it is due."""
     found = due(HOURLY, last=NOON, now=NOON + MINUTE, deadline=120)
     assert (found.at, found.wait) == (None, 59 * 60)
 
 
-def test_what_was_missed_is_made_once() -> None:
-    """An operator that was away for a day makes one backup, not twenty-four."""
+def test_one_backup_makes_up_for_all_that_were_missed() -> None:
+    """An operator that was down for a day makes one backup, not twenty-four."""
     found = due(HOURLY, last=NOON - timedelta(days=1), now=NOON + MINUTE, deadline=86400)
     assert found.at == NOON
 
 
-def test_what_is_too_late_is_left_out() -> None:
-    """A backup of noon that begins in the evening is none of noon."""
+def test_a_backup_past_its_deadline_is_skipped() -> None:
+    """A backup for noon that starts in the evening is not a backup of noon."""
     assert due(HOURLY, last=NOON - 5 * MINUTE, now=NOON + 10 * MINUTE, deadline=120).at is None
 
 
 @given(st.integers(0, 10_000), st.integers(0, 10_000), st.integers(0, 10_000))
 def test_no_time_is_due_twice(last: int, later: int, deadline: int) -> None:
-    """Whatever the times: what was made is not due again, and what is due has come."""
+    """For all times: a completed backup is not due again, and no backup is due early."""
     before = NOON + timedelta(seconds=last)
     now = before + timedelta(seconds=later)
     found = due(HOURLY, last=before, now=now, deadline=deadline)
@@ -46,7 +46,7 @@ def test_no_time_is_due_twice(last: int, later: int, deadline: int) -> None:
 
 
 def backup(hour: int, state: State) -> MgorsBackup:
-    """Give a backup of that hour."""
+    """Return a backup of an hour."""
     name = backup_name("shop", NOON.replace(hour=hour))
     return MgorsBackup(meta(name), MgorsBackupSpec(cluster_name="shop"), MgorsBackupStatus(state=state))
 
@@ -61,7 +61,7 @@ def backup(hour: int, state: State) -> MgorsBackup:
         (["ready", "ready", "error"], []),
     ],
 )
-def test_the_newest_that_succeeded_are_kept(states: list[State], gone: list[int]) -> None:
-    """A failure takes nobody's place, and is kept until a success makes it old."""
+def test_the_newest_successful_backups_are_kept(states: list[State], gone: list[int]) -> None:
+    """A failed backup does not count, and is kept until a later one succeeds."""
     backups = [backup(hour, state) for hour, state in enumerate(states)]
-    assert [int(one.name[-6:-4]) for one in outlived(backups, keep=2)] == gone
+    assert [int(one.name[-6:-4]) for one in expired(backups, keep=2)] == gone

@@ -1,4 +1,4 @@
-"""Which commands make users as they are wanted."""
+"""Commands that lead to the wanted users."""
 
 from typing import Any
 
@@ -8,25 +8,25 @@ APP = Account(name="app", db="shop", password="one", roles=frozenset({("readWrit
 
 
 def stored(account: Account, key: str = "key") -> dict[str, Any]:
-    """Give a user as the database tells of it, after the command that makes it."""
+    """Return a user as the database shows it after the command that creates it."""
     [command] = commands([account], [], key)
     roles = command.body["roles"]
     return {"user": account.name, "db": account.db, "roles": roles, "customData": command.body["customData"]}
 
 
 def verbs(wanted: list[Account], existing: list[dict[str, Any]], key: str = "key") -> list[str]:
-    """Give the names of the commands."""
+    """Return the names of the commands."""
     return [next(iter(command.body)) for command in commands(wanted, existing, key)]
 
 
-def test_a_user_is_made_once() -> None:
-    """What is as it should be is left alone."""
+def test_a_user_is_created_once() -> None:
+    """A user that is already as wanted needs no command."""
     assert verbs([APP], []) == ["createUser"]
     assert verbs([APP], [stored(APP)]) == []
 
 
-def test_another_password_or_role_is_written() -> None:
-    """Passwords cannot be read back, so the user carries a seal of it."""
+def test_a_changed_password_or_role_is_updated() -> None:
+    """Passwords cannot be read back, so the user has a seal of it."""
     other = Account(name="app", db="shop", password="two", roles=APP.roles)  # noqa: S106 - a test's
     more = Account(name="app", db="shop", password="one", roles=frozenset({("read", "shop")}))  # noqa: S106 - a test's
     assert verbs([other], [stored(APP)]) == ["updateUser"]
@@ -35,19 +35,19 @@ def test_another_password_or_role_is_written() -> None:
 
 
 def test_only_our_own_users_are_dropped() -> None:
-    """Somebody may have made others by hand."""
+    """Others may have been created by hand."""
     foreign = {"user": "eve", "db": "shop", "roles": []}
     assert verbs([], [stored(APP), foreign]) == ["dropUser"]
 
 
 def test_a_user_whose_password_is_missing_for_now_stays() -> None:
-    """Its Secret may be replaced at this moment: applications that are connected go on."""
+    """Its Secret may be being replaced; connected applications must keep working."""
     keep = frozenset({("shop", "app")})
     assert commands([], [stored(APP)], "key", keep=keep) == []
     assert commands([], [stored(APP)], "key", keep=frozenset({("shop", "")})) == []
 
 
-def test_nobody_sees_a_password_by_accident() -> None:
-    """Not in a log, and not in the seal."""
+def test_a_password_is_not_shown_by_accident() -> None:
+    """Neither in a log nor in the seal."""
     [command] = commands([APP], [], "key")
     assert "one" not in repr(APP) + repr(command) + str(command.body["customData"])

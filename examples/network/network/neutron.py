@@ -1,8 +1,8 @@
-"""A provider of networks to try the operator with: small, and as unreliable as you tell it to be.
+"""A small provider of networks to try the operator with, with configurable failures.
 
     $ python -m network.neutron --port 9696 --data networks.json --latency 0.5 --errors 3
 
-``GET /v2.0/networks[?uid=]``, ``POST /v2.0/networks`` (with an Idempotency-Key: asking twice makes one),
+``GET /v2.0/networks[?uid=]``, ``POST /v2.0/networks`` (with an Idempotency-Key: two requests create one),
 ``PUT`` and ``DELETE /v2.0/networks/ID``.
 """
 
@@ -26,7 +26,7 @@ from steersman.serving import Listen, Server
 
 from network.provider import Wanted
 
-_PLACE = "/v2.0/networks"
+_PATH = "/v2.0/networks"
 _DONE = range(200, 300)
 #: Networks smaller than this are not offered.
 _LONGEST_PREFIX = {4: 29, 6: 64}
@@ -34,57 +34,57 @@ _LONGEST_PREFIX = {4: 29, 6: 64}
 
 @dataclass(kw_only=True)
 class Neutron:
-    """The provider, as an app: it can be served on a port or stand in a test."""
+    """The provider, as an application that can be served on a port or used in a test."""
 
     clock: Clock
-    #: Where the networks are kept over restarts.
+    #: File that keeps the networks over restarts.
     data: Path | None = None
-    #: By id. What is here is committed, whatever becomes of the answer.
+    #: Committed networks, keyed by id, whether or not the response arrived.
     networks: dict[str, dict[str, str]] = field(default_factory=dict)
-    #: Every request that came, as ``POST /v2.0/networks``.
+    #: Every request, such as ``POST /v2.0/networks``.
     calls: list[str] = field(default_factory=list)
-    #: Seconds that every answer takes.
+    #: Seconds that every response takes.
     latency: float = 0.0
-    #: How many of the next requests fail with a 500, before anything is done.
+    #: Number of the next requests that fail with a 500 before anything is done.
     errors: int = 0
-    #: How many of the next writes are carried out and not answered: ``crash`` is called instead.
+    #: Number of the next writes that are committed without a response: ``crash`` is called instead.
     crash_after_commit: int = 0
     crash: Callable[[Exchange], None] = lambda exchange: exchange.reset()
 
     def __post_init__(self) -> None:
-        """Read what was kept."""
+        """Read the networks from the file."""
         if self.data is not None and self.data.exists():
             self.networks = json.loads(self.data.read_text(encoding="utf-8"))
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        """Answer, now or after the latency."""
+        """Respond, at once or after the latency."""
         if self.latency <= 0:
-            self._answer(request, exchange)
+            self._respond(request, exchange)
             return None
-        return self._answer_late(request, exchange)
+        return self._respond_late(request, exchange)
 
-    async def _answer_late(self, request: Request, exchange: Exchange) -> None:
+    async def _respond_late(self, request: Request, exchange: Exchange) -> None:
         await self.clock.sleep(self.latency)
-        self._answer(request, exchange)
+        self._respond(request, exchange)
 
-    def _answer(self, request: Request, exchange: Exchange) -> None:
+    def _respond(self, request: Request, exchange: Exchange) -> None:
         self.calls.append(f"{request.method} {request.target.partition('?')[0]}")
         if self.errors > 0:
             self.errors -= 1
-            exchange.respond(_text(500, "out of order"))
+            exchange.respond(_text(500, "internal error"))
             return
-        response = self._carry_out(request)
+        response = self._execute(request)
         if request.method != "GET" and response.status in _DONE and self.crash_after_commit > 0:
             self.crash_after_commit -= 1
             self.crash(exchange)
             return
         exchange.respond(response)
 
-    def _carry_out(self, request: Request) -> Response:
+    def _execute(self, request: Request) -> Response:
         parts = urlsplit(request.target)
-        name = parts.path.removeprefix(_PLACE).strip("/")
-        if not parts.path.startswith(_PLACE):
-            return _text(404, f"nothing is at {parts.path}")
+        name = parts.path.removeprefix(_PATH).strip("/")
+        if not parts.path.startswith(_PATH):
+            return _text(404, f"{parts.path} not found")
         match request.method:
             case "GET" if not name:
                 uids = parse_qs(parts.query).get("uid")
@@ -99,7 +99,7 @@ class Neutron:
                 self._commit()
                 return Response(204)
             case _:
-                return _text(404, f"there is no network {name}")
+                return _text(404, f"network {name} not found")
 
     def _create(self, request: Request) -> Response:
         key = request.headers.get("idempotency-key", "")
@@ -117,7 +117,7 @@ class Neutron:
             return _text(400, str(error))
         longest = _LONGEST_PREFIX[network.version]
         if network.prefixlen > longest:
-            return _text(422, f"{wanted.cidr} is too small: /{longest} is the smallest that we have")
+            return _text(422, f"{wanted.cidr} is too small: the smallest network is /{longest}")
         self.networks[name] = {"id": name, "uid": wanted.uid, "cidr": wanted.cidr, "gateway": wanted.gateway}
         self._commit()
         return _json(status, self.networks[name])
@@ -148,7 +148,7 @@ async def _serve(options: argparse.Namespace) -> None:
         crash=lambda _: os._exit(1),
     )
     async with Server(neutron, clock=clock, listen=Listen(port=options.port)) as server:
-        sys.stdout.write(f"networks at {server.url}{_PLACE}\n")
+        sys.stdout.write(f"networks at {server.url}{_PATH}\n")
         sys.stdout.flush()
         await asyncio.get_running_loop().create_future()
 
@@ -157,10 +157,10 @@ def main() -> None:
     """Serve until interrupted."""
     parser = argparse.ArgumentParser(prog="python -m network.neutron", description="A provider of networks.")
     parser.add_argument("--port", type=int, default=9696)
-    parser.add_argument("--data", type=Path, help="keep the networks in this file")
-    parser.add_argument("--latency", type=float, default=0.0, help="seconds that every answer takes")
-    parser.add_argument("--errors", type=int, default=0, help="how many requests fail with a 500")
-    parser.add_argument("--crash-after-commit", type=int, default=0, help="crash after so many writes, unanswered")
+    parser.add_argument("--data", type=Path, help="file that keeps the networks")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds that every response takes")
+    parser.add_argument("--errors", type=int, default=0, help="number of requests that fail with a 500")
+    parser.add_argument("--crash-after-commit", type=int, default=0, help="crash after so many writes")
     try:
         asyncio.run(_serve(parser.parse_args()))
     except KeyboardInterrupt:

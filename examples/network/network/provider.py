@@ -1,6 +1,6 @@
-"""The provider's API, as the operator needs it. A network there is found by the uid of its object, whatever its name.
+"""Client of the provider's API. A network is found there by the uid of its object.
 
-A refusal (4xx) is final until somebody changes the object; everything else may be better in a moment.
+A rejection (4xx) is final until a user changes the object; all other errors are retried.
 """
 
 import os
@@ -12,26 +12,26 @@ from steersman.objects import decode_as
 from steersman.protocol import Response
 from steersman.transport import HttpService
 
-#: Where the provider is, unless the environment says otherwise.
+#: Address of the provider.
 URL = os.environ.get("NEUTRON_URL", "http://neutron:9696")
 
-#: Seconds that the provider gets to answer.
+#: Seconds to wait for a response.
 _TIMEOUT = 10.0
-_OK, _NOT_FOUND, _REFUSALS = range(200, 300), 404, range(400, 500)
-#: Refusals that say "not now" and not "never".
-_NOT_NOW = (408, 425, 429)
+_OK, _NOT_FOUND, _REJECTIONS = range(200, 300), 404, range(400, 500)
+#: Status codes of rejections that are temporary.
+_TEMPORARY = (408, 425, 429)
 
 
 class RejectedError(SteersmanError):
-    """The provider will not have it, however often it is asked."""
+    """The provider rejected a request; a retry cannot help."""
 
 
 class UnavailableError(SteersmanError):
-    """The provider did not do it this time."""
+    """A request failed; a retry may help."""
 
 
 class Wanted(Model):
-    """What is asked of the provider."""
+    """The wanted network."""
 
     uid: str
     cidr: str
@@ -39,7 +39,7 @@ class Wanted(Model):
 
 
 class Provided(Model):
-    """A network as the provider has it."""
+    """An existing network of the provider."""
 
     id: str
     cidr: str
@@ -52,28 +52,28 @@ class _Networks(Model):
 
 @dataclass(frozen=True)
 class Provider:
-    """Talks to the provider."""
+    """Sends requests to the provider."""
 
     service: HttpService
 
     async def find(self, uid: str) -> Provided | None:
-        """Give the network that was made for an object."""
-        answer = await self._call("GET", f"/v2.0/networks?uid={uid}")
-        found = decode_as(_Networks, answer.body).networks
+        """Return the network of an object, if it exists."""
+        response = await self._call("GET", f"/v2.0/networks?uid={uid}")
+        found = decode_as(_Networks, response.body).networks
         return found[0] if found else None
 
     async def create(self, wanted: Wanted) -> Provided:
-        """Make a network; asking twice makes one."""
-        answer = await self._call("POST", "/v2.0/networks", json=wanted, key=wanted.uid)
-        return decode_as(Provided, answer.body)
+        """Create a network; a repeated request creates no second one."""
+        response = await self._call("POST", "/v2.0/networks", json=wanted, key=wanted.uid)
+        return decode_as(Provided, response.body)
 
     async def update(self, provided: Provided, wanted: Wanted) -> Provided:
         """Change a network."""
-        answer = await self._call("PUT", f"/v2.0/networks/{provided.id}", json=wanted)
-        return decode_as(Provided, answer.body)
+        response = await self._call("PUT", f"/v2.0/networks/{provided.id}", json=wanted)
+        return decode_as(Provided, response.body)
 
     async def delete(self, provided: Provided) -> None:
-        """Delete a network; one that is gone is fine."""
+        """Delete a network; do nothing if it does not exist."""
         await self._call("DELETE", f"/v2.0/networks/{provided.id}", missing_ok=True)
 
     async def _call(
@@ -81,12 +81,12 @@ class Provider:
     ) -> Response:
         headers = {"idempotency-key": key} if key else {}
         try:
-            answer = await self.service.request(method, path, json=json, headers=headers, timeout=_TIMEOUT)
+            response = await self.service.request(method, path, json=json, headers=headers, timeout=_TIMEOUT)
         except TransportError as error:
-            raise UnavailableError(f"the provider does not answer: {error}") from error
-        if answer.status in _OK or (missing_ok and answer.status == _NOT_FOUND):
-            return answer
-        said = answer.body.decode("utf-8", "replace").strip()[:200]
-        if answer.status in _REFUSALS and answer.status not in _NOT_NOW:
-            raise RejectedError(said)
-        raise UnavailableError(f"the provider answered {answer.status}: {said}")
+            raise UnavailableError(f"the provider does not respond: {error}") from error
+        if response.status in _OK or (missing_ok and response.status == _NOT_FOUND):
+            return response
+        message = response.body.decode("utf-8", "replace").strip()[:200]
+        if response.status in _REJECTIONS and response.status not in _TEMPORARY:
+            raise RejectedError(message)
+        raise UnavailableError(f"the provider responded with {response.status}: {message}")

@@ -1,4 +1,4 @@
-"""What the operator does for a Network, on an API server of each test's own, with a provider that can fail."""
+"""The reconciler of Network, with an API server for each test and a provider that can fail."""
 
 from collections.abc import Awaitable
 
@@ -17,32 +17,32 @@ from network.reconcilers.network_reconciler import DRIFT_CHECK
 
 @pytest.fixture
 def neutron(cluster: Cluster) -> Neutron:
-    """Give the provider that the operator calls."""
+    """Return the provider that the operator calls."""
     neutron = Neutron(clock=cluster.clock)
     cluster.serve_http(URL, neutron)
     return neutron
 
 
 def network(name: str = "a", cidr: str = "192.168.0.0/16", gateway: str = "192.168.0.1") -> Network:
-    """Give a network."""
+    """Return a network."""
     return Network(meta(name), NetworkSpec(cidr=cidr, gateway=gateway))
 
 
 def state(cluster: Cluster) -> str:
-    """Give the conditions of the only network, in short."""
+    """Return status and reason of the conditions of the only network."""
     [found] = cluster.list(Network)
     return " ".join(sorted(f"{one.type}={one.status}/{one.reason}" for one in found.status.conditions))
 
 
 def reasons(cluster: Cluster) -> list[str]:
-    """Give the reasons of all events, oldest first."""
+    """Return the reasons of all events, oldest first."""
     return [event.reason or "" for event in sorted(cluster.list(Event), key=lambda one: one.resource_version)]
 
 
-async def test_a_network_is_provided_changed_and_taken_away(
+async def test_a_network_is_created_changed_and_deleted(
     cluster: Cluster, fake_clock: FakeClock, neutron: Neutron
 ) -> None:
-    """The life of a network, as a user sees it here and at the provider."""
+    """The life of a network, in its status and at the provider."""
     async with cluster.running(operator):
         created = await cluster.client.create(network())
         await cluster.settle()
@@ -65,15 +65,15 @@ async def test_a_network_is_provided_changed_and_taken_away(
     cluster.assert_rbac_minimal(operator)
 
 
-async def test_the_finalizer_is_there_before_the_provider_is_called(cluster: Cluster, neutron: Neutron) -> None:
-    """Otherwise a deletion at the wrong moment would leave a network behind for ever."""
+async def test_the_finalizer_exists_before_the_provider_is_called(cluster: Cluster, neutron: Neutron) -> None:
+    """Otherwise a deletion at the wrong moment would leave a network behind forever."""
     finalizers: list[list[str]] = []
 
     class Witness:
-        """Stands before the provider and writes down what the object has when a call comes."""
+        """Records the finalizers of the object at each request to the provider."""
 
         def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-            """Look, and hand on."""
+            """Record the finalizers, and pass the request on."""
             finalizers.append([*cluster.list(Network)[0].metadata.finalizers])
             return neutron.handle(request, exchange)
 
@@ -92,23 +92,23 @@ async def test_the_finalizer_is_there_before_the_provider_is_called(cluster: Clu
         ("192.168.0.0/16", "10.0.0.1", "gateway must lie inside cidr"),
     ],
 )
-async def test_nonsense_never_reaches_the_operator(cluster: Cluster, cidr: str, gateway: str, message: str) -> None:
-    """The schema says no, in words that a user understands."""
+async def test_an_invalid_network_is_rejected(cluster: Cluster, cidr: str, gateway: str, message: str) -> None:
+    """The API server rejects it with a clear message."""
     await cluster.install(Network)
     with pytest.raises(Invalid, match=message):
         await cluster.client.create(network(cidr=cidr, gateway=gateway))
 
 
 async def test_the_range_of_a_network_cannot_change(cluster: Cluster) -> None:
-    """The provider cannot change it either."""
+    """The provider cannot change it."""
     await cluster.install(Network)
     created = await cluster.client.create(network())
     with pytest.raises(Invalid, match="cidr is immutable"):
         await cluster.client.patch(created, {"spec": {"cidr": "192.168.0.0/17"}})
 
 
-async def test_a_provider_that_fails_is_tried_again(cluster: Cluster, fake_clock: FakeClock, neutron: Neutron) -> None:
-    """A failure of the provider is told, and passes by itself."""
+async def test_a_failing_provider_is_retried(cluster: Cluster, fake_clock: FakeClock, neutron: Neutron) -> None:
+    """A failure of the provider is reported until a retry succeeds."""
     neutron.errors = 3
     async with cluster.running(operator):
         await cluster.client.create(network())
@@ -120,10 +120,10 @@ async def test_a_provider_that_fails_is_tried_again(cluster: Cluster, fake_clock
     assert len(neutron.networks) == 1
 
 
-async def test_a_provider_that_hangs_is_given_up_and_tried_again(
+async def test_a_hanging_provider_times_out_and_is_retried(
     cluster: Cluster, fake_clock: FakeClock, neutron: Neutron
 ) -> None:
-    """Without a time limit one request could stop an operator for ever."""
+    """Without a time limit one request could block the operator forever."""
     neutron.latency = 60.0
     async with cluster.running(operator):
         await cluster.client.create(network())
@@ -134,10 +134,10 @@ async def test_a_provider_that_hangs_is_given_up_and_tried_again(
         assert state(cluster) == "Ready=True/Provisioned Synced=True/UpToDate"
 
 
-async def test_what_the_provider_will_never_have_is_not_asked_again(
+async def test_a_rejection_of_the_provider_is_not_retried(
     cluster: Cluster, fake_clock: FakeClock, neutron: Neutron
 ) -> None:
-    """A refusal is told once, and waits for the user."""
+    """It is reported once, and waits for a change of the spec."""
     async with cluster.running(operator):
         created = await cluster.client.create(network(cidr="10.0.0.0/30", gateway="10.0.0.1"))
         await fake_clock.advance(1800)
@@ -149,8 +149,10 @@ async def test_what_the_provider_will_never_have_is_not_asked_again(
         assert cluster.list(Network) == []
 
 
-async def test_a_lost_answer_makes_no_second_network(cluster: Cluster, fake_clock: FakeClock, neutron: Neutron) -> None:
-    """The provider committed and crashed before it answered: the next attempt finds what is there."""
+async def test_a_lost_response_creates_no_second_network(
+    cluster: Cluster, fake_clock: FakeClock, neutron: Neutron
+) -> None:
+    """The provider committed and crashed before it responded: the next attempt finds the network."""
     neutron.crash_after_commit = 1
     async with cluster.running(operator):
         await cluster.client.create(network())
@@ -160,7 +162,7 @@ async def test_a_lost_answer_makes_no_second_network(cluster: Cluster, fake_cloc
 
 
 async def test_drift_is_repaired(cluster: Cluster, fake_clock: FakeClock, neutron: Neutron) -> None:
-    """Whoever changes or removes the network at the provider gets it back."""
+    """A network that was changed or deleted at the provider is restored."""
     async with cluster.running(operator):
         created = await cluster.client.create(network())
         await cluster.settle()
@@ -172,8 +174,8 @@ async def test_drift_is_repaired(cluster: Cluster, fake_clock: FakeClock, neutro
         assert [one["uid"] for one in neutron.networks.values()] == [created.uid]
 
 
-async def test_a_deletion_while_the_operator_is_away_is_made_good(cluster: Cluster, neutron: Neutron) -> None:
-    """That is what the finalizer is for."""
+async def test_a_deletion_while_the_operator_is_down_is_cleaned_up(cluster: Cluster, neutron: Neutron) -> None:
+    """The finalizer keeps the object until the operator runs again."""
     async with cluster.running(operator):
         created = await cluster.client.create(network())
         await cluster.settle()
@@ -185,10 +187,10 @@ async def test_a_deletion_while_the_operator_is_away_is_made_good(cluster: Clust
     assert neutron.networks == {}
 
 
-async def test_a_provider_that_is_away_holds_up_the_deletion(
+async def test_a_deletion_waits_for_an_unavailable_provider(
     cluster: Cluster, fake_clock: FakeClock, neutron: Neutron
 ) -> None:
-    """Nothing is forgotten because it could not be done at once."""
+    """The cleanup is retried until it succeeds."""
     async with cluster.running(operator):
         created = await cluster.client.create(network())
         await cluster.settle()
@@ -201,8 +203,8 @@ async def test_a_provider_that_is_away_holds_up_the_deletion(
         assert neutron.networks == {}
 
 
-async def test_at_rest_nothing_is_written(cluster: Cluster, fake_clock: FakeClock, neutron: Neutron) -> None:
-    """Looking for drift is reading, here and at the provider."""
+async def test_a_settled_network_causes_no_writes(cluster: Cluster, fake_clock: FakeClock, neutron: Neutron) -> None:
+    """Checks for drift only read, here and at the provider."""
     async with cluster.running(operator):
         await cluster.client.create(network())
         await fake_clock.advance(10)

@@ -1,8 +1,8 @@
-"""The program of the article: registers the kind, asks for its objects in every way, and keeps a copy of them.
+"""The program of the article: registers the kind, uses every verb, and runs an informer.
 
     python -m project.client --kubeconfig ~/.kube/config
 
-Without --kubeconfig it is the cluster of the pod this runs in, or of the usual files.
+Without --kubeconfig it uses the cluster of its pod, or the usual kubeconfig files.
 """
 
 import argparse
@@ -16,12 +16,12 @@ from project.api.project_v1alpha1 import Project, ProjectSpec
 
 
 async def register(client: Client) -> None:
-    """Make the kind known to the server, and wait until its objects can be asked for."""
+    """Apply the CRD, and wait until the kind is served."""
     await client.wait_established(await client.apply(crd_object(Project)))
 
 
-async def every_verb(client: Client) -> None:
-    """Create, get, list, update, patch and delete: typed, without a line of generated code."""
+async def use_every_verb(client: Client) -> None:
+    """Create, get, list, update, patch and delete: typed, without generated code."""
     created = await client.create(Project(meta("typed"), ProjectSpec(replicas=2)))
     print("created", created.key, "replicas", created.spec.replicas)
 
@@ -39,8 +39,8 @@ async def every_verb(client: Client) -> None:
     print("deleted", patched.key, "found then:", await client.try_get(Project, "typed"))
 
 
-async def follow(client: Client) -> None:
-    """Watch: what is there, then every change, until the last one is gone."""
+async def watch(client: Client) -> None:
+    """Watch existing objects, then every change, until the last object is deleted."""
     made = await client.create(Project(meta("watched"), ProjectSpec(replicas=1)))
     async with client.watch(Project, field_selector="metadata.name=watched") as events:
         async for event in events:
@@ -53,8 +53,8 @@ async def follow(client: Client) -> None:
                 await client.delete(made)
 
 
-async def keep_a_copy(client: Client) -> None:
-    """Keep an informer: it lists once, watches from there on, and answers without asking the server."""
+async def run_informer(client: Client) -> None:
+    """Run an informer: it lists once, watches from there on, and serves reads from its store."""
     made = await client.create(Project(meta("some-project"), ProjectSpec(replicas=1)))
     async with client.informer(Project) as projects:
         project = projects.get(f"{client.namespace}/some-project")
@@ -65,15 +65,15 @@ async def keep_a_copy(client: Client) -> None:
 
 
 async def main(kubeconfig: str | None) -> None:
-    """Show all of it."""
+    """Run all parts."""
     async with Client.connect(kubeconfig=kubeconfig) as client:
         await register(client)
-        await every_verb(client)
-        await follow(client)
-        await keep_a_copy(client)
+        await use_every_verb(client)
+        await watch(client)
+        await run_informer(client)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Asks for Projects in every way.")
-    parser.add_argument("--kubeconfig", help="path to a kubeconfig; without it, the cluster this runs in")
+    parser = argparse.ArgumentParser(description="Reads and writes Projects in every way.")
+    parser.add_argument("--kubeconfig", help="path of a kubeconfig; default: the cluster of this pod")
     asyncio.run(main(parser.parse_args().kubeconfig))

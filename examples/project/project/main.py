@@ -1,4 +1,4 @@
-"""The operator with everything that it does: importing a reconciler registers it."""
+"""The operator with all its reconcilers and webhooks: importing a module registers them."""
 
 from project.operator import operator
 from project.reconcilers import project_reconciler

@@ -1,15 +1,15 @@
-"""The program of the article, part by part."""
+"""The parts of the article's program."""
 
 import pytest
 from steersman import NotFound, meta
 from steersman.testing import Cluster
 
 from project.api.project_v1alpha1 import Project, ProjectSpec
-from project.client import every_verb, follow, keep_a_copy, register
+from project.client import register, run_informer, use_every_verb, watch
 
 
-async def test_a_kind_can_be_asked_for_once_it_is_registered(cluster: Cluster) -> None:
-    """Right after a definition was made its objects cannot be listed yet; whoever does not wait gets a 404."""
+async def test_a_kind_is_served_after_it_is_registered(cluster: Cluster) -> None:
+    """Right after a CRD was created its objects cannot be listed yet: without waiting the request gets a 404."""
     with pytest.raises(NotFound):
         await cluster.client.create(Project(meta("early"), ProjectSpec(replicas=1)))
     await register(cluster.client)
@@ -21,7 +21,7 @@ async def test_a_kind_can_be_asked_for_once_it_is_registered(cluster: Cluster) -
 async def test_every_verb_is_typed(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     """The article has list, get, create and watch, and leaves the others to the reader."""
     await register(cluster.client)
-    await every_verb(cluster.client)
+    await use_every_verb(cluster.client)
     assert capsys.readouterr().out.splitlines() == [
         "created default/typed replicas 2",
         "updated default/typed replicas 3 generation 2",
@@ -31,10 +31,10 @@ async def test_every_verb_is_typed(cluster: Cluster, capsys: pytest.CaptureFixtu
     ]
 
 
-async def test_a_watch_tells_every_change(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    """Up to the last one."""
+async def test_a_watch_delivers_every_change(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """Including the deletion."""
     await register(cluster.client)
-    await follow(cluster.client)
+    await watch(cluster.client)
     assert capsys.readouterr().out.splitlines() == [
         "watched Added watched 1",
         "watched Modified watched 2",
@@ -42,10 +42,10 @@ async def test_a_watch_tells_every_change(cluster: Cluster, capsys: pytest.Captu
     ]
 
 
-async def test_an_informer_answers_by_namespace_and_name(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    """`GetByKey("ns/name")`, without a cast, and nobody can spoil the copy for others."""
+async def test_an_informer_reads_by_namespace_and_name(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """`GetByKey("ns/name")` without a cast; each reader gets its own copy."""
     await register(cluster.client)
-    await keep_a_copy(cluster.client)
+    await run_informer(cluster.client)
     assert capsys.readouterr().out.splitlines() == [
         "store has default/some-project",
         "every read is a copy of its own: True",

@@ -1,4 +1,4 @@
-"""The operator beside the controllers, a scheduler and a node: a Project becomes ready."""
+"""The operator with workload controllers, a scheduler and a node: a Project becomes ready."""
 
 from steersman import meta
 from steersman.kinds.core_v1 import Pod
@@ -10,7 +10,7 @@ from project.main import operator
 
 
 async def test_a_project_becomes_ready(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Project, Deployment, ReplicaSet, pods, and all the way back to the status; nothing is left afterwards."""
+    """From the Project over Deployment, ReplicaSet and pods back to the status; nothing is left after the deletion."""
     async with cluster.running(*local_operators(), operator):
         project = await cluster.client.create(Project(meta("gzh-cr"), ProjectSpec(replicas=2)))
         await fake_clock.advance(60)

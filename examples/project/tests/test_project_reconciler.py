@@ -1,4 +1,4 @@
-"""What the operator does for a Project, on an API server of each test's own."""
+"""The reconciler of Project, with an API server for each test."""
 
 from steersman import Condition, meta
 from steersman.kinds.apps_v1 import Deployment
@@ -11,12 +11,12 @@ from project.reconcilers.project_reconciler import deployment_of
 
 
 async def create(cluster: Cluster, replicas: int = 2) -> Project:
-    """Make the article's object."""
+    """Create the article's object."""
     return await cluster.client.create(Project(meta("gzh-cr"), ProjectSpec(replicas=replicas)))
 
 
 async def make_available(cluster: Cluster, replicas: int) -> None:
-    """Say about the Deployment what its controller would."""
+    """Set the status of the Deployment as its controller would."""
     [deployment] = cluster.list(Deployment)
     await cluster.client.status.patch(
         deployment, {"status": {"replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas}}
@@ -24,19 +24,19 @@ async def make_available(cluster: Cluster, replicas: int) -> None:
 
 
 def ready(cluster: Cluster) -> Condition:
-    """Give the condition that says it all."""
+    """Return the condition Ready."""
     found = cluster.list(Project)[0].status.condition("Ready")
     assert found is not None
     return found
 
 
 def reasons(cluster: Cluster) -> list[str]:
-    """Give what people are told."""
+    """Return the reasons of all events."""
     return [event.reason or "" for event in cluster.list(Event)]
 
 
 async def test_a_project_becomes_a_deployment(cluster: Cluster) -> None:
-    """The meaning that the article leaves to the reader."""
+    """The article leaves this part to the reader."""
     async with cluster.running(operator):
         project = await create(cluster)
         await cluster.settle()
@@ -52,8 +52,8 @@ async def test_a_project_becomes_a_deployment(cluster: Cluster) -> None:
         assert cluster.list(Project)[0].status.selector == "project=gzh-cr"
 
 
-async def test_its_scale_is_that_of_the_deployment(cluster: Cluster) -> None:
-    """`kubectl scale project` must do what it says, and an autoscaler must find the pods."""
+async def test_scaling_a_project_scales_its_deployment(cluster: Cluster) -> None:
+    """`kubectl scale project` must work, and an autoscaler must find the pods."""
     async with cluster.running(operator):
         project = await create(cluster)
         await cluster.settle()
@@ -66,7 +66,7 @@ async def test_its_scale_is_that_of_the_deployment(cluster: Cluster) -> None:
 
 
 async def test_a_foreign_deployment_of_that_name_is_not_adopted(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Somebody's work must not change hands because of a name; when it is gone, the name is free."""
+    """An object must not change its owner because of a name; after it is deleted, the name is free."""
     foreign = deployment_of(Project(meta("gzh-cr"), ProjectSpec(replicas=7)))
     foreign = await cluster.client.create(foreign)
     async with cluster.running(operator):
@@ -82,8 +82,8 @@ async def test_a_foreign_deployment_of_that_name_is_not_adopted(cluster: Cluster
         assert cluster.list(Deployment)[0].spec.replicas == 2
 
 
-async def test_a_deployment_that_was_deleted_or_changed_is_restored(cluster: Cluster) -> None:
-    """What somebody does to it by hand does not last."""
+async def test_a_deleted_or_changed_deployment_is_restored(cluster: Cluster) -> None:
+    """Manual changes are reverted."""
     async with cluster.running(operator):
         await create(cluster)
         await cluster.settle()
@@ -95,8 +95,8 @@ async def test_a_deployment_that_was_deleted_or_changed_is_restored(cluster: Clu
         assert cluster.list(Deployment)[0].spec.replicas == 2
 
 
-async def test_at_rest_nothing_is_written(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Half an hour, and not a write."""
+async def test_a_settled_project_causes_no_writes(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """For half an hour."""
     async with cluster.running(operator):
         await create(cluster)
         await cluster.settle()
@@ -107,8 +107,8 @@ async def test_at_rest_nothing_is_written(cluster: Cluster, fake_clock: FakeCloc
         assert cluster.faults.writes() == []
 
 
-async def test_nothing_is_left_of_a_project_that_is_deleted(cluster: Cluster) -> None:
-    """The Deployment goes with it; the server sees to that."""
+async def test_nothing_is_left_of_a_deleted_project(cluster: Cluster) -> None:
+    """The garbage collector deletes the Deployment."""
     async with cluster.running(operator):
         project = await create(cluster)
         await cluster.settle()

@@ -1,4 +1,4 @@
-"""What can be done about a RedisFailover: one small step each, which can be repeated. Plain data."""
+"""The actions of the operator on servers, sentinels and pods: plain data. Each can safely be repeated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from redisfailover.observation import Address, RedisNode, SentinelNode
 
 @dataclass(frozen=True, slots=True)
 class Promote:
-    """Let a server be the master."""
+    """Make a server the master."""
 
     node: RedisNode
     why: str
@@ -17,7 +17,7 @@ class Promote:
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """Let a server follow a master; what it has and the master has not is lost."""
+    """Make a server a replica of a master; data that the master does not have is lost."""
 
     node: RedisNode
     master: Address
@@ -33,7 +33,7 @@ class Configure:
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """Tell a sentinel which master to watch, and forget any other."""
+    """Make a sentinel monitor a master, and no other."""
 
     node: SentinelNode
     master: Address
@@ -41,14 +41,14 @@ class Monitor:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
-    """Let a sentinel watch nobody."""
+class StopMonitoring:
+    """Make a sentinel monitor no master."""
 
     node: SentinelNode
 
 
 @dataclass(frozen=True, slots=True)
-class Adjust:
+class SetSentinelOptions:
     """Change options of a sentinel."""
 
     node: SentinelNode
@@ -57,7 +57,7 @@ class Adjust:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """Let a sentinel forget replicas and sentinels, by telling it of its master anew; it finds those that are there."""
+    """Make a sentinel forget replicas and sentinels by registering its master again; it then discovers them."""
 
     node: SentinelNode
     master: Address
@@ -67,7 +67,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class Failover:
-    """Let a sentinel replace the master now. If it finds no good replica, ``otherwise`` becomes master.
+    """Request a failover from a sentinel. If it finds no suitable replica, ``otherwise`` becomes master.
 
     A master that still runs is fenced first (`Fence`).
     """
@@ -80,56 +80,65 @@ class Failover:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """Stop a master from confirming writes that its successor will not have.
+    """Stop a master from acknowledging writes that its successor will not have.
 
-    A pause holds writes back while the sentinels work. It ends by time, and nobody knows how long the failover takes or
-    whether the operator lives to see its end. So the master also refuses every write from the moment the first of
-    its replicas leaves it, until it is demoted.
+    A pause delays writes during the failover. It expires after a fixed time, but the failover may take longer and the
+    operator may crash before its end. So the master also rejects every write as soon as one of its replicas
+    disconnects, until it is demoted.
     """
 
     master: RedisNode
     replicas: tuple[RedisNode, ...]
-    #: How many connected replicas it needs from now on before it accepts a write.
+    #: Number of connected replicas that the master needs before it accepts a write.
     write_quorum: int
 
 
 @dataclass(frozen=True, slots=True)
-class Replace:
-    """Delete a pod; the StatefulSet makes it anew, as it says now."""
+class ReplacePod:
+    """Delete a pod; the StatefulSet creates it again from its current template."""
 
     node: RedisNode
 
 
 @dataclass(frozen=True, slots=True)
-class Accept:
-    """Let a server accept the password that is asked for, beside what it accepts already."""
+class AcceptPassword:
+    """Make a server accept the wanted password in addition to those that it accepts already."""
 
     node: RedisNode
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """Let a server use the password towards its master."""
+class UsePassword:
+    """Make a server authenticate with the wanted password at its master."""
 
     node: RedisNode
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
-    """Let a sentinel use the password towards servers."""
+class SetSentinelPassword:
+    """Make a sentinel authenticate with the wanted password at servers."""
 
     node: SentinelNode
 
 
 @dataclass(frozen=True, slots=True)
-class Require:
-    """Let a server accept only the passwords that are asked for."""
+class RequirePassword:
+    """Make a server accept only the wanted passwords."""
 
     node: RedisNode
 
 
-#: The steps of a change of the password.
-PasswordStep: TypeAlias = Accept | Link | Tell | Require
+#: Steps of a password change.
+PasswordStep: TypeAlias = AcceptPassword | UsePassword | SetSentinelPassword | RequirePassword
 Action: TypeAlias = (
-    Promote | Follow | Configure | Monitor | Release | Adjust | Reset | Failover | Replace | PasswordStep
+    Promote
+    | Follow
+    | Configure
+    | Monitor
+    | StopMonitoring
+    | SetSentinelOptions
+    | Reset
+    | Failover
+    | ReplacePod
+    | PasswordStep
 )

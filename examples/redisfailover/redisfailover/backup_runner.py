@@ -1,7 +1,7 @@
-"""Makes backups beside the reconciles: a copy that takes minutes must not delay a failover.
+"""Make backups outside of reconciles: a copy that takes minutes must not delay a failover.
 
-A reconcile asks for a backup and goes on; a later one finds how it ended. Nothing is lost with the operator: which
-backup is due follows from the status.
+A reconcile requests a backup and continues; a later one collects the result. If the operator crashes nothing is lost,
+because the status determines which backup is due.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from redisfailover.servers import Snapshot, Unreachable
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A backup that was not made, and why."""
+    """A backup that failed, with the reason."""
 
     problem: str
 
@@ -25,16 +25,16 @@ Work = Callable[[], Awaitable[Snapshot]]
 
 @dataclass(slots=True)
 class BackupRunner:
-    """Makes one backup after the other."""
+    """Runs requested backups one at a time."""
 
-    #: By the name of the file. A backup is in one of these.
+    #: Keyed by file name. A backup is in one of these three.
     _wanted: dict[str, Work] = field(default_factory=dict)
     _running: set[str] = field(default_factory=set)
     _done: dict[str, Outcome] = field(default_factory=dict)
     _wakeup: asyncio.Event = field(default_factory=asyncio.Event)
 
     def request(self, name: str, work: Work) -> Outcome | None:
-        """Return how a backup ended, once; before that, let it be made and return ``None``."""
+        """Return the outcome of a backup, once; until it has ended, schedule it and return ``None``."""
         if name in self._done:
             return self._done.pop(name)
         if name not in self._running:
@@ -43,7 +43,7 @@ class BackupRunner:
         return None
 
     async def run(self, *_: Any) -> None:
-        """Make backups as they are asked for, until cancelled."""
+        """Make requested backups until cancelled."""
         while True:
             await self._wakeup.wait()
             self._wakeup.clear()

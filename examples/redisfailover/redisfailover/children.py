@@ -1,7 +1,7 @@
-"""The objects that a RedisFailover consists of, under the names that spotahome's operator gives them. Plain functions.
+"""The objects that a RedisFailover owns, named as spotahome's operator names them: pure functions.
 
-Every server starts as a replica of itself: it has no master and is none, until it is told. So one that restarts with
-an empty disk never hands its emptiness to others.
+Every server starts as a replica of itself: it has no master and does not act as one until the operator decides. So a
+server that restarts with an empty disk never replicates the empty data set to others.
 """
 
 from steersman import meta
@@ -28,7 +28,7 @@ from redisfailover.settings import redis_conf
 
 
 def services_of(failover: RedisFailover) -> list[KubeObject]:
-    """Give the services, and the budgets for whoever drains nodes."""
+    """Return the Services, the PodDisruptionBudgets and the ConfigMap of the sentinels."""
     name, port = failover.name, failover.spec.redis.port
     redis, sentinel = labels_of(name, "redis"), labels_of(name, "sentinel")
     return [
@@ -42,13 +42,13 @@ def services_of(failover: RedisFailover) -> list[KubeObject]:
 
 
 def config_map_of(failover: RedisFailover) -> ConfigMap:
-    """Give what servers read when they start."""
+    """Return the ConfigMap that servers read at their start."""
     data = {"redis.conf": redis_conf(failover.spec.redis.custom_config)}
     return ConfigMap(meta(redis_name(failover.name), labels=labels_of(failover.name, "redis")), data=data)
 
 
 def stateful_set_of(failover: RedisFailover) -> StatefulSet:
-    """Give the servers. Their pods are replaced by the operator, which knows who is master."""
+    """Return the StatefulSet of the servers. The operator replaces its pods, because it knows which one is master."""
     name, redis = redis_name(failover.name), failover.spec.redis
     labels = labels_of(failover.name, "redis")
     claim = redis.storage.persistent_volume_claim
@@ -70,7 +70,7 @@ def stateful_set_of(failover: RedisFailover) -> StatefulSet:
 
 
 def deployment_of(failover: RedisFailover) -> Deployment:
-    """Give the sentinels."""
+    """Return the Deployment of the sentinels."""
     labels = labels_of(failover.name, "sentinel")
     return Deployment(
         meta(sentinel_name(failover.name), labels=labels),
@@ -91,7 +91,7 @@ def _service(name: str, settings: PodSettings, port: int, selector: dict[str, st
 
 
 def _budget(name: str, replicas: int, labels: dict[str, str]) -> PodDisruptionBudget:
-    # As spotahome's: two stay if there are more than two, otherwise one.
+    # As spotahome's operator does: two must stay available if there are more than two, otherwise one.
     spec = PodDisruptionBudgetSpec(
         min_available=min(2, max(replicas - 1, 1)), selector=LabelSelector(match_labels=labels)
     )

@@ -1,4 +1,4 @@
-"""A connection with a Redis server or a sentinel, by redis-py, that gives up soon and never tries again by itself."""
+"""A redis-py connection to a server or a sentinel with short time limits and without retries."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,16 +14,16 @@ from redisfailover.observation import Address
 
 #: Commands that change nothing.
 _READS = frozenset({"INFO", "CONFIG GET", "ACL GETUSER", "SENTINEL MASTER"})
-#: Commands that are described with the name of what they set, and where that is.
+#: Commands whose description includes the name of the setting, and the index of that argument.
 _SETTING = {"CONFIG SET": 1, "SENTINEL SET": 2}
-#: Seconds to wait for a connection, and for an answer.
+#: Seconds to wait for a connection, and for a reply.
 _TIMEOUT = 1.0
 
 
 class Connection(Redis):  # type: ignore[misc]  # Any to the checker, so that it says the same with and without the library
-    """One connection. Commands that change something pass through the ``write`` that it was made with.
+    """One connection. Commands that change something are sent through the ``write`` that it was created with.
 
-    A caller that is cancelled while it waits for an answer hears of that once the answer has come.
+    A cancellation that arrives while a command waits for its reply is raised after the reply.
     """
 
     @classmethod
@@ -31,11 +31,11 @@ class Connection(Redis):  # type: ignore[misc]  # Any to the checker, so that it
     async def to(
         cls, address: Address, password: str = "", *, write: ExternalWrite = unfenced, within: float = _TIMEOUT
     ) -> AsyncIterator[Self]:
-        """Connect inside the block: whoever asked and got no answer in time looks again anyway."""
+        """Connect for the duration of the block. There are no retries: the next reconcile is the retry."""
         redis = cls(
             host=address.host,
             port=address.port,
-            # By name: a server without a password accepts any then, and none that is called without a name.
+            # With a user name a server that has no password accepts any; without a user name it accepts none.
             username="default" if password else None,
             password=password or None,
             socket_timeout=within,
@@ -51,10 +51,10 @@ class Connection(Redis):  # type: ignore[misc]  # Any to the checker, so that it
             await unbroken(redis.aclose())
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
-        """Send a command and give its answer.
+        """Send a command and return its reply.
 
-        The library waits by ``asyncio.wait_for``, which before Python 3.12 loses a cancellation that comes with the
-        answer; and one that comes while it connects costs it the connection. So nothing of it is cancelled.
+        The library waits with ``asyncio.wait_for``, which before Python 3.12 loses a cancellation that arrives together
+        with the reply, and it leaks the connection if it is cancelled while it connects. So it is never cancelled.
         """
         send = super().execute_command
         name = str(args[0])

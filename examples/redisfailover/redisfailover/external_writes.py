@@ -1,4 +1,4 @@
-"""Changes outside of the API server: they are carried out only while this process leads."""
+"""Writes to systems other than the API server, which only the leader may do."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
@@ -9,19 +9,19 @@ T = TypeVar("T")
 
 
 class ExternalWrite(Protocol):
-    """Carries out a change outside of the API server: `Context.external_write`, for one system."""
+    """Performs a write to another system: `Context.external_write` for one system."""
 
     async def __call__(self, description: str, write: Callable[[], Awaitable[T]], /) -> T:
-        """Carry it out if this process leads; ``description`` must not contain secrets."""
+        """Perform the write if this process leads; ``description`` must not contain secrets."""
 
 
 async def unfenced(_: str, write: Callable[[], Awaitable[T]], /) -> T:
-    """Carry it out in any case: for tools and tests, which have no leadership to lose."""
+    """Perform the write without a check: for tools and tests, which have no leader election."""
     return await write()
 
 
 def fenced(ctx: Context[Any]) -> ExternalWrite:
-    """Return what carries out the changes of one reconcile."""
+    """Return the function that performs the writes of one reconcile."""
 
     async def write_to_redis(description: str, write: Callable[[], Awaitable[T]], /) -> T:
         return await ctx.external_write("redis", description, write)

@@ -1,4 +1,4 @@
-"""The operator with everything that it does. Backups go to the folder that REDISFAILOVER_BACKUPS names."""
+"""The operator with all its reconcilers. Backups are written to the folder in REDISFAILOVER_BACKUPS."""
 
 import os
 from pathlib import Path

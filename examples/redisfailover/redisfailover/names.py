@@ -1,39 +1,39 @@
-"""Names, labels and ports that spotahome's operator gives, so that whoever uses them finds them."""
+"""Names, labels and ports, the same as those of spotahome's operator, so that its users find them."""
 
-#: What a pod's label says of its server; the services of master and replicas choose by it.
+#: Label of a pod with the role of its server; the Services of master and replicas select by it.
 ROLE = "redisfailovers-role"
-#: What sentinels call the master.
+#: Name of the master in the sentinels.
 MASTER = "mymaster"
 SENTINEL_PORT = 26379
 
 
 def redis_name(name: str) -> str:
-    """Name the StatefulSet of the servers, their settings and their budget."""
+    """Return the name of the StatefulSet, the ConfigMap and the PodDisruptionBudget of the servers."""
     return f"rfr-{name}"
 
 
 def sentinel_name(name: str) -> str:
-    """Name the Deployment of the sentinels, their service, settings and budget."""
+    """Return the name of the Deployment, the Service, the ConfigMap and the PodDisruptionBudget of the sentinels."""
     return f"rfs-{name}"
 
 
 def master_service(name: str) -> str:
-    """Name the service that leads to the master."""
+    """Return the name of the Service of the master."""
     return f"rfrm-{name}"
 
 
 def replica_service(name: str) -> str:
-    """Name the service that leads to the replicas."""
+    """Return the name of the Service of the replicas."""
     return f"rfrs-{name}"
 
 
 def passwords_name(name: str) -> str:
-    """Name the Secret that records the passwords that servers may have."""
+    """Return the name of the Secret that records the passwords that servers may have."""
     return f"rfa-{name}"
 
 
 def labels_of(name: str, component: str) -> dict[str, str]:
-    """Give the labels of what belongs to the servers (``redis``) or the sentinels (``sentinel``)."""
+    """Return the labels of objects of the servers (component ``redis``) or the sentinels (``sentinel``)."""
     return {
         "app.kubernetes.io/component": component,
         "app.kubernetes.io/managed-by": "redis-operator",

@@ -1,141 +1,143 @@
-"""What was seen of one RedisFailover: its servers and sentinels, each as it says of itself. Plain data."""
+"""The observed state of one RedisFailover: what its servers and sentinels report. Plain data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 Role = Literal["master", "slave"]
-#: The offset of a server that has just begun, and follows itself.
+#: Offset of a server that has just started and follows itself.
 _BEGINNING = 1
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Address:
-    """Where a Redis listens."""
+    """Address at which a server or sentinel listens."""
 
     host: str
     port: int
 
     def __str__(self) -> str:
-        """Write it as people do."""
+        """Return ``host:port``."""
         return f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedisNode:
-    """A Redis server: a pod, and what it says of itself."""
+    """A Redis server: its pod, and what the server reports."""
 
     pod: str
     address: Address | None = None
-    #: Whether its pod is as the StatefulSet says now.
+    #: Whether its pod has the current template of the StatefulSet.
     is_current: bool = True
-    #: Whether its container cannot run, such as one whose image is not there.
+    #: Whether its container cannot run, for example because its image does not exist.
     is_stuck: bool = False
-    #: ``None``: nobody answers; ``problem`` says why.
+    #: ``None`` if the server does not respond; ``problem`` has the reason.
     role: Role | None = None
     problem: str = ""
-    #: Whom it follows. A server that has just started follows itself: it has no master, and does not act as one.
+    #: Its master. A server that has just started follows itself: it has no master and does not act as one.
     follows: Address | None = None
-    #: Whether it has all that its master had when they met, and hears of whatever is new.
+    #: Whether its initial synchronisation has ended and it receives the writes of its master.
     is_synced: bool = False
-    #: How far it got in the history of the data, and how many keys it has.
+    #: Position in the replication history, and number of keys.
     offset: int = 0
     keys: int = 0
-    #: The history that the offset counts in, and the one it was before, with the offset at which that ended.
+    #: Replication id that the offset belongs to, and the one before it with the offset at which that one ended.
     history: str = ""
-    before: str = ""
-    before_until: int = -1
-    #: The password that it was reached with.
+    previous_history: str = ""
+    previous_history_end: int = -1
+    #: Password with which it was reached.
     password: str = field(default="", repr=False)
-    #: Whether it accepts the password that is asked for, accepts others beside it, and uses it towards its master.
-    accepts: bool = True
-    accepts_others: bool = False
-    links: bool = True
-    #: Settings that differ from what is asked for, as they should be.
+    #: Whether it accepts the wanted password, accepts others too, and authenticates with it at its master.
+    accepts_password: bool = True
+    accepts_other_passwords: bool = False
+    uses_password: bool = True
+    #: Settings that differ, with the wanted values.
     drift: Mapping[str, str] = field(default_factory=dict)
-    #: How many replicas must be connected before it accepts a write (``min-replicas-to-write``).
+    #: Number of connected replicas without which it rejects writes (``min-replicas-to-write``).
     write_quorum: int = 0
 
     @property
     def ordinal(self) -> int:
-        """Its number in the StatefulSet."""
+        """Ordinal of its pod in the StatefulSet."""
         return int(self.pod.rpartition("-")[2])
 
     @property
-    def newest(self) -> tuple[int, int, int]:
-        """Order of servers of one history: the place in it, the keys; then the lower number wins."""
+    def recency(self) -> tuple[int, int, int]:
+        """Sort key for servers of one history: offset, then keys, then the lower ordinal."""
         return self.offset, self.keys, -self.ordinal
 
-    def has_all_of(self, other: "RedisNode") -> bool:
-        """Return whether this server has all that another one has. Offsets of different histories say nothing."""
+    def has_all_data_of(self, other: "RedisNode") -> bool:
+        """Return whether this server has all data of another one. Offsets of different histories are not comparable."""
         if other.offset <= _BEGINNING and not other.keys:
-            return True  # it has nothing
+            return True  # it has no data
         if other.history == self.history:
             return other.offset <= self.offset
-        # A server that becomes master begins another history after what it took over from the one before.
-        return bool(other.history) and other.history == self.before and other.offset < self.before_until
+        # A server that becomes master continues the previous history as a new one.
+        return (
+            bool(other.history) and other.history == self.previous_history and other.offset < self.previous_history_end
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentinelNode:
-    """A sentinel: a pod, and what it says of the master that it watches."""
+    """A sentinel: its pod, and what it reports of the master that it monitors."""
 
     pod: str
     address: Address | None = None
-    #: Of its pod: a successor knows nothing of what was told to this one.
+    #: Uid of its pod: a new pod does not know the password that this one was given.
     uid: str = ""
-    #: Whether it was told the password that is asked for.
+    #: Whether it was given the wanted password.
     has_password: bool = True
     answers: bool = False
-    #: The master that it watches; ``None`` if it was never told of one.
+    #: The master that it monitors, if any.
     watches: Address | None = None
     quorum: int = 0
-    #: How many replicas and other sentinels it remembers, gone ones included.
+    #: Number of replicas and other sentinels that it knows, including removed ones.
     replicas: int = 0
     others: int = 0
-    #: Whether it believes its master to be gone, and whether it is replacing it.
+    #: Whether it considers its master down, and whether a failover is in progress.
     is_down: bool = False
     is_failing_over: bool = False
-    #: Options of ``SENTINEL SET`` that differ from what is asked for, as they should be.
+    #: Options of ``SENTINEL SET`` that differ, with the wanted values.
     drift: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What a RedisFailover asks for, as far as it matters for who follows whom."""
+    """The wanted state, as far as decisions about replication need it."""
 
-    #: How many servers there are for now, and how many are to stay: one more than that may be master still.
+    #: Number of servers for now, and in the end: while it is scaled down, a server to be removed may still be master.
     replicas: int = 3
-    stays: int = 3
+    final_replicas: int = 3
     sentinels: int = 3
-    #: A Redis outside that everybody follows.
-    outside: Address | None = None
-    #: Whether sentinels watch over the one outside.
-    watches_outside: bool = False
-    #: What ``customConfig`` says of ``min-replicas-to-write``.
+    #: A Redis outside of this cluster that all servers follow.
+    external_master: Address | None = None
+    #: Whether sentinels monitor the external master.
+    watches_external: bool = False
+    #: Value of ``min-replicas-to-write`` in ``customConfig``.
     write_quorum: int = 0
 
     @property
     def quorum(self) -> int:
-        """How many sentinels must agree."""
+        """Number of sentinels that must agree."""
         return self.sentinels // 2 + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """Everything that was seen in one look."""
+    """Everything that one reconcile observed."""
 
     redis: tuple[RedisNode, ...] = ()
     sentinels: tuple[SentinelNode, ...] = ()
-    #: The history of the last master that was seen; empty if none was.
+    #: Replication id of the last observed master; empty if there was none.
     last_history: str = ""
-    #: Seconds for which there has been no master, and for which there have been several.
-    masterless_for: float = 0.0
-    several_for: float = 0.0
+    #: Seconds for which there has been no master, and several.
+    seconds_without_master: float = 0.0
+    seconds_with_several_masters: float = 0.0
 
     @property
     def answering(self) -> tuple[RedisNode, ...]:
-        """The servers that answer."""
+        """The servers that respond."""
         return tuple(node for node in self.redis if node.role is not None)
 
     @property
@@ -145,18 +147,18 @@ class Observation:
 
     @property
     def watchers(self) -> tuple[SentinelNode, ...]:
-        """The sentinels that answer."""
+        """The sentinels that respond."""
         return tuple(node for node in self.sentinels if node.answers)
 
     @property
     def is_failing_over(self) -> bool:
-        """Whether a sentinel is replacing the master this moment."""
+        """Whether a failover is in progress."""
         return any(node.is_failing_over for node in self.watchers)
 
     def watching(self, address: Address | None) -> tuple[SentinelNode, ...]:
-        """Give the sentinels that watch that master."""
+        """Return the sentinels that monitor a master."""
         return tuple(node for node in self.watchers if address is not None and node.watches == address)
 
     def at(self, address: Address | None) -> RedisNode | None:
-        """Give the server with that address."""
+        """Return the server with an address."""
         return next((node for node in self.redis if address is not None and node.address == address), None)

@@ -1,4 +1,4 @@
-"""The operator, made for the servers that it is to speak with: real ones, or those of a test."""
+"""Create the operator for real servers, or for those of a test."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,14 +15,14 @@ from redisfailover.names import labels_of
 from redisfailover.reconcilers.redis_failover_reconciler import RedisFailoverReconciler
 from redisfailover.servers import Servers
 
-#: What is owned, and never deleted by the operator: it goes with its owner.
+#: Owned kinds. The operator never deletes them: the garbage collector does, with their owner.
 _OWNED = (ConfigMap, Service, PodDisruptionBudget, StatefulSet, Deployment)
 
 
 def redis_operator(servers: Servers, *, backups: Path | None = None) -> Operator:
-    """Make the operator; without a folder for backups there are none, and objects that ask for them say so."""
+    """Create the operator. Without a folder for backups, objects with a backup schedule report `NoFolder`."""
     operator = Operator("redisfailover")
-    steps = Counter("redisfailover_steps", "Steps that were taken.", ["step"], registry=operator.metrics)
+    steps = Counter("redisfailover_steps", "Actions that were executed.", ["step"], registry=operator.metrics)
     runner = BackupRunner()
     operator.background(runner.run)
     reconciler = RedisFailoverReconciler(servers, runner, backups, lambda step: steps.labels(step).inc())
@@ -36,7 +36,7 @@ def redis_operator(servers: Servers, *, backups: Path | None = None) -> Operator
 
 
 def to_failover(pod: Pod) -> Iterable[ObjectKey]:
-    """Give the RedisFailover that a pod belongs to, by its labels."""
+    """Yield the key of the RedisFailover that a pod belongs to, by its labels."""
     name = pod.labels.get("app.kubernetes.io/name", "")
     component = pod.labels.get("app.kubernetes.io/component", "")
     if labels_of(name, component).items() <= pod.labels.items():

@@ -1,13 +1,13 @@
-"""How a password is changed on running servers and sentinels, without a restart. Rules on plain data.
+"""Change the password of running servers and sentinels without a restart: pure functions on plain data.
 
-A server accepts several passwords at a time, and so the change has three phases, each of which waits for all:
+A server can accept several passwords, so the change has three phases. Each waits until the one before it is complete:
 
-1. every server accepts the new password beside what it accepted before;
-2. replicas use it towards their master, and sentinels towards all servers;
-3. what is not asked for any more is not accepted any more. Connections that exist stay.
+1. every server accepts the new password in addition to the old one;
+2. replicas authenticate with it at their master, and sentinels at all servers;
+3. servers stop accepting the old password. Existing connections stay.
 
-A set that had no password accepts any until the third phase. Nothing is remembered but the passwords that servers may
-still have (`Record`): a Secret that was overwritten does not tell.
+Servers without a password accept any until the third phase. The only stored state is the list of passwords that servers
+may still have (`PasswordRecord`), because a Secret that was overwritten no longer contains the old one.
 """
 
 import hashlib
@@ -18,36 +18,38 @@ from steersman import Model
 from steersman.errors import DecodeError
 from steersman.objects import decode_as, encode_json
 
-from redisfailover.actions import Accept, Action, Link, Require, Tell
+from redisfailover.actions import AcceptPassword, Action, RequirePassword, SetSentinelPassword, UsePassword
 from redisfailover.observation import Goal, Observation, RedisNode, SentinelNode
 
 
 def digest(password: str) -> str:
-    """Return how Redis shows a password."""
+    """Return the hash by which Redis shows a password."""
     return hashlib.sha256(password.encode()).hexdigest()
 
 
 def password_steps(goal: Goal, seen: Observation) -> tuple[Action, ...]:
-    """Return the next steps of a change of the password; none if everybody has it."""
-    if unaware := [node for node in seen.answering if not node.accepts]:
-        return tuple(Accept(node) for node in unaware)
-    links = tuple(Link(node) for node in seen.answering if not node.links)
-    tell = tuple(Tell(node) for node in seen.watchers if node.watches is not None and not node.has_password)
-    if links or tell:
-        return (*links, *tell)
-    if not is_everybody_there(goal, seen):
-        return ()  # one that is away may have only the old one
-    return tuple(Require(node) for node in seen.answering if node.accepts_others)
+    """Return the next actions of a password change; none if it is complete."""
+    if unaware := [node for node in seen.answering if not node.accepts_password]:
+        return tuple(AcceptPassword(node) for node in unaware)
+    at_master = tuple(UsePassword(node) for node in seen.answering if not node.uses_password)
+    at_servers = tuple(
+        SetSentinelPassword(node) for node in seen.watchers if node.watches is not None and not node.has_password
+    )
+    if at_master or at_servers:
+        return (*at_master, *at_servers)
+    if not is_complete(goal, seen):
+        return ()  # a server that does not respond may have only the old password
+    return tuple(RequirePassword(node) for node in seen.answering if node.accepts_other_passwords)
 
 
-def is_everybody_there(goal: Goal, seen: Observation) -> bool:
-    """Return whether all servers and sentinels answer."""
+def is_complete(goal: Goal, seen: Observation) -> bool:
+    """Return whether all servers and sentinels respond."""
     return len(seen.answering) >= goal.replicas and len(seen.watchers) >= goal.sentinels
 
 
-def is_changed_everywhere(goal: Goal, seen: Observation) -> bool:
-    """Return whether nobody needs an older password any more."""
-    return is_everybody_there(goal, seen) and not password_steps(goal, seen)
+def is_password_changed(goal: Goal, seen: Observation) -> bool:
+    """Return whether no server or sentinel needs an older password."""
+    return is_complete(goal, seen) and not password_steps(goal, seen)
 
 
 class _Content(Model):
@@ -56,16 +58,16 @@ class _Content(Model):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """The passwords that servers may have, and which one each sentinel was told: sentinels do not show theirs."""
+class PasswordRecord:
+    """The passwords that servers may have, and the one that each sentinel was given: sentinels do not show theirs."""
 
     passwords: tuple[str, ...] = field(default=(), repr=False)
-    #: By the uid of the sentinel's pod, as digests.
+    #: Digests, keyed by the uid of the sentinel's pod.
     sentinels: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, data: bytes) -> "Record":
-        """Read the content of the Secret; one that cannot be read is as good as none."""
+    def read(cls, data: bytes) -> "PasswordRecord":
+        """Parse the content of the Secret; return an empty record if it is invalid."""
         try:
             found = decode_as(_Content, data)
         except DecodeError:
@@ -76,31 +78,37 @@ class Record:
         """Return the content of the Secret."""
         return encode_json(_Content(passwords=list(self.passwords), sentinels=dict(sorted(self.sentinels.items()))))
 
-    def with_password(self, password: str) -> "Record":
-        """Return the record with one more password: it is written down before anybody is told of it."""
+    def with_password(self, password: str) -> "PasswordRecord":
+        """Return the record with one more password. It must be saved before a server gets the password."""
         return self if password in self.passwords else replace(self, passwords=(*self.passwords, password))
 
-    def with_sentinels(self, told: list[SentinelNode], present: list[SentinelNode], password: str) -> "Record":
-        """Return the record after sentinels were told a password; those that are gone are forgotten."""
+    def with_sentinels(
+        self, informed: list[SentinelNode], present: list[SentinelNode], password: str
+    ) -> "PasswordRecord":
+        """Return the record after sentinels were given a password, without removed sentinels."""
         uids = {node.uid for node in present}
         known = {uid: one for uid, one in self.sentinels.items() if uid in uids}
-        return replace(self, sentinels=known | {node.uid: digest(password) for node in told})
+        return replace(self, sentinels=known | {node.uid: digest(password) for node in informed})
 
-    def judge(self, node: SentinelNode, password: str) -> SentinelNode:
-        """Return a sentinel with whether it was told the password."""
+    def with_password_state(self, node: SentinelNode, password: str) -> SentinelNode:
+        """Return the sentinel with ``has_password`` set."""
         return replace(node, has_password=self.sentinels.get(node.uid, digest("")) == digest(password))
 
-    def after(self, seen: Observation, told: list[SentinelNode], password: str, is_everywhere: bool) -> "Record":
-        """Return the record after a look and the steps that followed."""
+    def after(
+        self, seen: Observation, informed: list[SentinelNode], password: str, is_everywhere: bool
+    ) -> "PasswordRecord":
+        """Return the record after a reconcile."""
         if not self.passwords:
             return self
-        found = self.with_sentinels(told, [*seen.sentinels], password)
+        found = self.with_sentinels(informed, [*seen.sentinels], password)
         return replace(found, passwords=(password,)) if is_everywhere else found
 
 
-def judged(node: RedisNode, acl: Mapping[str, object], link: Mapping[str, str], terms: tuple[str, str]) -> RedisNode:
-    """Complete what is known of a server by ``ACL GETUSER default`` and by what it uses towards its master."""
-    password, previous = terms
+def with_password_state(
+    node: RedisNode, acl: Mapping[str, object], link: Mapping[str, str], passwords: tuple[str, str]
+) -> RedisNode:
+    """Return the server with its passwords, as ``ACL GETUSER default`` and its settings for its master show them."""
+    password, previous = passwords
     flags, known = acl.get("flags"), acl.get("passwords")
     is_open = isinstance(flags, list) and "nopass" in flags
     accepted = set(known) if isinstance(known, list) else set()
@@ -108,7 +116,7 @@ def judged(node: RedisNode, acl: Mapping[str, object], link: Mapping[str, str], 
     uses = (link.get("masterauth", ""), link.get("masteruser", ""))
     return replace(
         node,
-        accepts=is_open or (bool(password) and digest(password) in accepted),
-        accepts_others=bool(password) and (is_open or bool(accepted - wanted) or bool(wanted - accepted)),
-        links=uses == (password, "default" if password else ""),
+        accepts_password=is_open or (bool(password) and digest(password) in accepted),
+        accepts_other_passwords=bool(password) and (is_open or bool(accepted - wanted) or bool(wanted - accepted)),
+        uses_password=uses == (password, "default" if password else ""),
     )

@@ -1,4 +1,4 @@
-"""What a look at a RedisFailover leads to: who is master, what to do next, and what to say about it. Plain data."""
+"""The result of a decision: the master, the next actions and the conditions. Plain data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -9,8 +9,8 @@ from redisfailover.observation import RedisNode, Role
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a condition says."""
+class ConditionState:
+    """Status, reason and message of a condition; a status of ``None`` is Unknown."""
 
     status: bool | None
     reason: str
@@ -19,28 +19,28 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The next steps, in order, and what is true now."""
+    """The next actions, in order, and the conditions."""
 
-    #: ``None``: there is none, or it is not known which.
+    #: ``None`` if there is no master, or it is not known which server is.
     master: RedisNode | None = None
     actions: tuple[Action, ...] = ()
-    #: Which role each pod's label says; pods that are not named keep the label that they have.
+    #: Wanted role label, keyed by pod; other pods keep theirs.
     roles: Mapping[str, Role] = field(default_factory=dict)
-    conditions: Mapping[str, Verdict] = field(default_factory=dict)
+    conditions: Mapping[str, ConditionState] = field(default_factory=dict)
 
     @property
     def is_settled(self) -> bool:
-        """Whether everything is as it should be."""
+        """Whether there is nothing to do and all conditions are good."""
         return not self.actions and all(
             verdict.status is (name in {"Ready", "MasterAvailable", "SentinelQuorum"})
             for name, verdict in self.conditions.items()
         )
 
     @property
-    def is_refused(self) -> bool:
-        """Whether a person has to change something first."""
+    def is_rejected(self) -> bool:
+        """Whether a user has to change a setting first."""
         return self.conditions["Ready"].reason == "ConfigRejected"
 
-    def but(self, **conditions: Verdict) -> Self:
-        """Give the same plan with something else to say."""
+    def with_conditions(self, **conditions: ConditionState) -> Self:
+        """Return the plan with other conditions."""
         return replace(self, conditions={**self.conditions, **conditions})

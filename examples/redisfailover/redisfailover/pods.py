@@ -1,4 +1,4 @@
-"""The pods of servers and sentinels, as their settings say. Plain functions."""
+"""Pod templates of servers and sentinels: pure functions of their settings."""
 
 from steersman import meta
 from steersman.kinds.core_v1 import (
@@ -27,7 +27,7 @@ _POD_IP = EnvVar(name="POD_IP", value_from=EnvVarSource(field_ref=ObjectFieldSel
 
 
 def redis_pod(failover: RedisFailover, data: str) -> PodTemplateSpec:
-    """Give the pod of a server that keeps its data in the volume of that name, which may be a claim of its own."""
+    """Return the pod template of a server; ``data`` names the volume for its data, which may be a claim."""
     redis = failover.spec.redis
     claim, empty = redis.storage.persistent_volume_claim, redis.storage.empty_dir
     volumes = [Volume(name="config", config_map=ConfigMapVolumeSource(name=redis_name(failover.name)))]
@@ -40,7 +40,7 @@ def redis_pod(failover: RedisFailover, data: str) -> PodTemplateSpec:
 
 
 def sentinel_pod(failover: RedisFailover) -> PodTemplateSpec:
-    """Give the pod of a sentinel. It keeps what it knows in a file of its own: a copy that it can write to."""
+    """Return the pod template of a sentinel. A sentinel rewrites its configuration file, so it gets a writable copy."""
     sentinel = failover.spec.sentinel
     config = VolumeMount(name="config", mount_path="/redis")
     writable = VolumeMount(name="writable", mount_path="/redis-writable")
@@ -97,9 +97,9 @@ def _server(failover: RedisFailover, data: str) -> Container:
             "$(REDIS_PASSWORD)",
         ]
     port = str(redis.port)
-    # The settings are included: a file of its own is one that Redis, told by a sentinel, would write to.
+    # The settings are included: Redis would rewrite its main configuration file when a sentinel asks for it.
     command = ["redis-server", "--include", "/redis/redis.conf", *_at("$(POD_IP)"), "--port", port, "--dir", "/data"]
-    # A replica of itself: it has no master and is none, until it is told.
+    # A replica of itself: it has no master and does not act as one until the operator decides.
     command += [*password, "--replicaof", "$(POD_IP)", port]
     mounts = [VolumeMount(name="config", mount_path="/redis"), VolumeMount(name=data, mount_path="/data")]
     container = _container("redis", redis, redis.port, command, mounts)
@@ -157,5 +157,5 @@ def _listens(port: int) -> Probe:
 
 
 def _at(address: str) -> list[str]:
-    """Listen at one address and speak from it: peers know each other by where they hear each other from."""
+    """Return options to listen at an address and connect from it: peers identify each other by source address."""
     return ["--bind", address, "--bind-source-addr", address, "--protected-mode", "no"]

@@ -1,17 +1,17 @@
-"""A server's data as Redis sends it to a replica: ``SYNC``, a length, and that many bytes of an RDB file."""
+"""Receive the data of a server as a replica does: ``SYNC``, a length, and that many bytes of an RDB file."""
 
 import asyncio
 from collections.abc import AsyncIterator
 
 from redisfailover.observation import Address
 
-#: Seconds to wait for the next bytes. A server saves its data first, and says meanwhile that it is there.
+#: Seconds to wait for the next bytes. A server first saves its data, and sends newlines meanwhile.
 _TIMEOUT = 30.0
 _PIECE = 1 << 16
 
 
 async def receive_snapshot(source: Address, password: str) -> AsyncIterator[bytes]:
-    """Give the bytes of a snapshot; raises ``OSError``, ``EOFError`` or ``ValueError`` if they do not all come."""
+    """Yield the bytes of a snapshot; raise ``OSError``, ``EOFError`` or ``ValueError`` if it is incomplete."""
     async with asyncio.timeout(_TIMEOUT):
         reader, writer = await asyncio.open_connection(source.host, source.port)
     try:
@@ -37,7 +37,7 @@ def _command(*words: str) -> bytes:
 
 
 async def _answer(reader: asyncio.StreamReader) -> bytes:
-    """Give the next line that says something: empty ones are there to keep the connection alive."""
+    """Return the next line that is not empty: empty lines keep the connection alive."""
     line = b"\n"
     while line == b"\n":
         async with asyncio.timeout(_TIMEOUT):
@@ -49,5 +49,5 @@ async def _answer(reader: asyncio.StreamReader) -> bytes:
 
 def _length(line: bytes) -> int:
     if not line.startswith(b"$") or not line[1:].isdigit():
-        raise ValueError(f"no length: {line!r}")
+        raise ValueError(f"expected the length of a snapshot, got {line!r}")
     return int(line[1:])

@@ -1,4 +1,4 @@
-"""Real Redis servers and sentinels, by redis-py: a connection for each look and each step, and never a long wait."""
+"""Access to real Redis servers and sentinels with redis-py: one connection for each query and action."""
 
 import hashlib
 from dataclasses import replace
@@ -13,56 +13,56 @@ from redis.exceptions import (
 )
 
 from redisfailover.actions import (
-    Accept,
+    AcceptPassword,
     Action,
-    Adjust,
     Configure,
     Failover,
     Follow,
-    Link,
     Monitor,
     Promote,
-    Release,
-    Replace,
-    Require,
+    ReplacePod,
+    RequirePassword,
     Reset,
-    Tell,
+    SetSentinelOptions,
+    SetSentinelPassword,
+    StopMonitoring,
+    UsePassword,
 )
 from redisfailover.connection import Connection
 from redisfailover.decision import REFUSED
 from redisfailover.names import MASTER
 from redisfailover.observation import Address, RedisNode, SentinelNode
-from redisfailover.passwords import judged
+from redisfailover.passwords import with_password_state
 from redisfailover.rdb_stream import receive_snapshot
 from redisfailover.replies import node_from_info, sentinel_from_master
-from redisfailover.sentinel_steps import address_of, direct, tell
-from redisfailover.servers import Rejected, Snapshot, Terms, Unreachable
-from redisfailover.settings import WRITE_QUORUM, is_same
+from redisfailover.sentinel_commands import address_of, run_sentinel_action, send_command
+from redisfailover.servers import Rejected, ServerAccess, Snapshot, Unreachable
+from redisfailover.settings import WRITE_QUORUM, is_equal
 
 
 class RedisServers:
-    """Speaks with servers and sentinels."""
+    """Queries servers and sentinels, and executes actions on them."""
 
     def __init__(self) -> None:
-        """Know nothing yet."""
-        #: How Redis writes a value that it was given, where it writes it otherwise. Found out again when lost.
+        """Create it with an empty cache."""
+        #: How Redis shows a value that it was given, keyed by setting and value. A cache: it can be lost.
         self._written: dict[tuple[str, str], str] = {}
 
-    async def look_at(self, node: RedisNode, terms: Terms) -> RedisNode:
-        """Complete what is known of a server by what it says of itself."""
-        for password in dict.fromkeys((terms.password, *terms.others, terms.previous, "")):
-            found = await self._look_with(node, password, terms)
+    async def inspect(self, node: RedisNode, access: ServerAccess) -> RedisNode:
+        """Return the server with what it reports; try each password that it may have."""
+        for password in dict.fromkeys((access.password, *access.others, access.previous, "")):
+            found = await self._inspect_with(node, password, access)
             if not found.problem.startswith(REFUSED):
                 return found
         return found
 
-    async def _look_with(self, node: RedisNode, password: str, terms: Terms) -> RedisNode:
+    async def _inspect_with(self, node: RedisNode, password: str, access: ServerAccess) -> RedisNode:
         if node.address is None:
             return node
         try:
             async with Connection.to(node.address, password) as redis:
                 info = await redis.info()
-                drift = await self._drift(redis, terms)
+                drift = await self._drift(redis, access)
                 acl = await redis.execute_command("ACL GETUSER", "default")
                 link = await redis.config_get("masterauth", "masteruser", WRITE_QUORUM)
         except (AuthenticationError, AuthenticationWrongNumberOfArgsError) as error:
@@ -70,11 +70,11 @@ class RedisServers:
         except (RedisError, OSError) as error:
             return replace(node, problem=node.problem or f"does not answer at {node.address}: {error}")
         node = replace(node, problem="", password=password, write_quorum=int(link[WRITE_QUORUM]))
-        reached = judged(node, acl, link, (terms.password, terms.previous))
+        reached = with_password_state(node, acl, link, (access.password, access.previous))
         return node_from_info(reached, info, drift)
 
-    async def look_at_sentinel(self, node: SentinelNode, terms: Terms) -> SentinelNode:
-        """Complete what is known of a sentinel by what it says of its master."""
+    async def inspect_sentinel(self, node: SentinelNode, access: ServerAccess) -> SentinelNode:
+        """Return the sentinel with what it reports of its master."""
         if node.address is None:
             return node
         try:
@@ -82,67 +82,69 @@ class RedisServers:
                 try:
                     master = await redis.sentinel_master(MASTER)
                 except ResponseError:
-                    return replace(node, answers=True)  # it knows of no master
+                    return replace(node, answers=True)  # it monitors no master
         except (RedisError, OSError):
             return node
-        return sentinel_from_master(node, master, terms.options)
+        return sentinel_from_master(node, master, access.options)
 
-    async def act(self, action: Action, terms: Terms) -> None:
-        """Take a step; raises `Rejected` or `Unreachable`."""
+    async def execute(self, action: Action, access: ServerAccess) -> None:
+        """Execute an action; raise `Rejected` or `Unreachable`."""
         try:
-            await self._act(action, terms)
+            await self._execute(action, access)
         except (RedisError, OSError) as error:
             raise Unreachable(f"{action.node.pod}: {error}") from error
 
-    async def save(self, source: Address, target: Path, terms: Terms) -> Snapshot:
-        """Write the data of a server to a file, which is there as a whole or not at all; raises `Unreachable`."""
-        return await terms.write("write a backup", lambda: _save(source, target, terms.password))
+    async def save(self, source: Address, target: Path, access: ServerAccess) -> Snapshot:
+        """Write the data of a server to a file, completely or not at all; raise `Unreachable`."""
+        return await access.write("write a backup", lambda: _save(source, target, access.password))
 
-    async def _act(self, action: Action, terms: Terms) -> None:
+    async def _execute(self, action: Action, access: ServerAccess) -> None:
         match action:
             case Promote(node):
-                await tell(node, terms, "REPLICAOF", "NO", "ONE")
+                await send_command(node, access, "REPLICAOF", "NO", "ONE")
             case Follow(node, master):
-                await tell(node, terms, "REPLICAOF", master.host, master.port)
+                await send_command(node, access, "REPLICAOF", master.host, master.port)
             case Configure(node, settings):
-                await self._configure(node, dict(settings), terms)
-            case Accept() | Link() | Require():
-                await self._change_password(action, terms)
-            case Monitor() | Release() | Adjust() | Reset() | Failover() | Tell():
-                await direct(action, terms)
-            case Replace(node):
-                raise TypeError(f"{node.pod} is a pod: replacing it is no matter of Redis")
+                await self._configure(node, dict(settings), access)
+            case AcceptPassword() | UsePassword() | RequirePassword():
+                await self._change_password(action, access)
+            case Monitor() | StopMonitoring() | SetSentinelOptions() | Reset() | Failover() | SetSentinelPassword():
+                await run_sentinel_action(action, access)
+            case ReplacePod(node):
+                raise TypeError(f"{node.pod}: the reconciler replaces pods, not Redis")
             case _:
                 assert_never(action)
 
-    async def _change_password(self, action: Accept | Link | Require, terms: Terms) -> None:
-        wanted = [f">{one}" for one in dict.fromkeys((terms.password, terms.previous)) if one]
-        async with Connection.to(address_of(action.node), action.node.password, write=terms.write) as redis:
+    async def _change_password(
+        self, action: AcceptPassword | UsePassword | RequirePassword, access: ServerAccess
+    ) -> None:
+        wanted = [f">{one}" for one in dict.fromkeys((access.password, access.previous)) if one]
+        async with Connection.to(address_of(action.node), action.node.password, write=access.write) as redis:
             match action:
-                case Accept():
-                    await redis.execute_command("ACL SETUSER", "default", *(wanted if terms.password else ["nopass"]))
-                case Require():
+                case AcceptPassword():
+                    await redis.execute_command("ACL SETUSER", "default", *(wanted if access.password else ["nopass"]))
+                case RequirePassword():
                     await redis.execute_command("ACL SETUSER", "default", "resetpass", *wanted)
-                case Link():
-                    await redis.config_set("masteruser", "default" if terms.password else "")
-                    await redis.config_set("masterauth", terms.password)
+                case UsePassword():
+                    await redis.config_set("masteruser", "default" if access.password else "")
+                    await redis.config_set("masterauth", access.password)
                 case _:
                     assert_never(action)
 
-    async def _drift(self, redis: Connection, terms: Terms) -> dict[str, str]:
-        if not terms.settings:
+    async def _drift(self, redis: Connection, access: ServerAccess) -> dict[str, str]:
+        if not access.settings:
             return {}
-        have: dict[str, str] = await redis.config_get(*terms.settings)
+        have: dict[str, str] = await redis.config_get(*access.settings)
 
         def differs(name: str, wanted: str) -> bool:
-            # A setting that Redis does not know is found out by setting it.
+            # Setting an unknown name produces the error of Redis.
             found = have.get(name)
-            return found is None or not (is_same(wanted, found) or found == self._written.get((name, wanted)))
+            return found is None or not (is_equal(wanted, found) or found == self._written.get((name, wanted)))
 
-        return {name: value for name, value in terms.settings.items() if differs(name, value)}
+        return {name: value for name, value in access.settings.items() if differs(name, value)}
 
-    async def _configure(self, node: RedisNode, settings: dict[str, str], terms: Terms) -> None:
-        async with Connection.to(address_of(node), node.password, write=terms.write) as redis:
+    async def _configure(self, node: RedisNode, settings: dict[str, str], access: ServerAccess) -> None:
+        async with Connection.to(address_of(node), node.password, write=access.write) as redis:
             for name, value in settings.items():
                 try:
                     await redis.config_set(name, value)

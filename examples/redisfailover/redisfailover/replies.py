@@ -1,4 +1,4 @@
-"""What servers and sentinels answer, as plain data. Rules on dictionaries, as the client library gives them."""
+"""Parse the replies of servers and sentinels: pure functions on the dictionaries of the client library."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,14 +8,14 @@ from redisfailover.observation import Address, RedisNode, SentinelNode
 
 
 def node_from_info(node: RedisNode, info: Mapping[str, Any], drift: Mapping[str, str]) -> RedisNode:
-    """Read what ``INFO`` says: the role, whom it follows, and how far it got."""
+    """Return the server with its role, master and offset from ``INFO``."""
     keys = sum(one["keys"] for name, one in info.items() if name.startswith("db") and isinstance(one, Mapping))
     offset = int(info.get("master_repl_offset", 0))
     node = replace(
         node,
         history=str(info.get("master_replid", "")),
-        before=str(info.get("master_replid2", "")),
-        before_until=int(info.get("second_repl_offset", -1)),
+        previous_history=str(info.get("master_replid2", "")),
+        previous_history_end=int(info.get("second_repl_offset", -1)),
     )
     if info.get("role") == "master":
         return replace(node, role="master", offset=offset, keys=keys, is_synced=True, drift=drift)
@@ -31,7 +31,7 @@ def node_from_info(node: RedisNode, info: Mapping[str, Any], drift: Mapping[str,
 
 
 def sentinel_from_master(node: SentinelNode, master: Mapping[str, Any], options: Mapping[str, str]) -> SentinelNode:
-    """Read what ``SENTINEL MASTER`` says of the master that a sentinel watches."""
+    """Return the sentinel with its master from ``SENTINEL MASTER``."""
     flags = str(master.get("flags", "")).split(",")
     return replace(
         node,

@@ -1,4 +1,4 @@
-"""What the reconciler needs of Redis: to look at servers and sentinels, and to take the steps that were decided."""
+"""The interface between the reconciler and Redis: query servers and sentinels, and execute actions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,25 +10,25 @@ from redisfailover.external_writes import ExternalWrite, unfenced
 from redisfailover.observation import Address, RedisNode, SentinelNode
 
 
-class Rejected(Exception):  # noqa: N818 - it is what Redis did
-    """Redis does not accept a setting; the text says which, and why."""
+class Rejected(Exception):  # noqa: N818 - named as the event
+    """Redis rejected a setting; the message names the setting and the reason."""
 
 
-class Unreachable(Exception):  # noqa: N818 - it is what Redis is
-    """A server or sentinel does not answer, or not as it should. Another look says more."""
+class Unreachable(Exception):  # noqa: N818 - named as the event
+    """A server or sentinel does not respond, or not as expected. The next reconcile finds out more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """How to speak with the servers of one RedisFailover, and how they should be."""
+class ServerAccess:
+    """How to access the servers of one RedisFailover, and their wanted settings."""
 
     password: str = field(default="", repr=False)
-    #: A password that clients may still use, and those that servers may still have.
+    #: A password that clients may still use, and passwords that servers may still have.
     previous: str = field(default="", repr=False)
     others: tuple[str, ...] = field(default=(), repr=False)
     #: Settings of servers, and options of sentinels.
     settings: Mapping[str, str] = field(default_factory=dict)
-    #: What carries out commands that change something, and writes backups.
+    #: Performs commands that change something, and writes of backups.
     write: ExternalWrite = unfenced
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -42,16 +42,16 @@ class Snapshot:
 
 
 class Servers(Protocol):
-    """Redis servers and sentinels, by their addresses. A look never raises; who does not answer says why."""
+    """Redis servers and sentinels, by their addresses. Queries never raise: the result has the reason."""
 
-    async def look_at(self, node: RedisNode, terms: Terms) -> RedisNode:
-        """Complete what is known of a server by what it says of itself."""
+    async def inspect(self, node: RedisNode, access: ServerAccess) -> RedisNode:
+        """Return the server with what it reports."""
 
-    async def look_at_sentinel(self, node: SentinelNode, terms: Terms) -> SentinelNode:
-        """Complete what is known of a sentinel by what it says of its master."""
+    async def inspect_sentinel(self, node: SentinelNode, access: ServerAccess) -> SentinelNode:
+        """Return the sentinel with what it reports of its master."""
 
-    async def act(self, action: Action, terms: Terms) -> None:
-        """Take a step; raises `Rejected` or `Unreachable`."""
+    async def execute(self, action: Action, access: ServerAccess) -> None:
+        """Execute an action; raise `Rejected` or `Unreachable`."""
 
-    async def save(self, source: Address, target: Path, terms: Terms) -> Snapshot:
-        """Write the data of a server to a file, which is there as a whole or not at all; raises `Unreachable`."""
+    async def save(self, source: Address, target: Path, access: ServerAccess) -> Snapshot:
+        """Write the data of a server to a file, completely or not at all; raise `Unreachable`."""

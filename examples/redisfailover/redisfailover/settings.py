@@ -1,24 +1,24 @@
-"""Lines of settings, as people write them in ``customConfig``: ``maxmemory 100mb``. Rules on text."""
+"""Parse and compare the lines of ``customConfig``, such as ``maxmemory 100mb``: pure functions on text."""
 
 import re
 from collections.abc import Iterable, Mapping
 
-#: What every server is started with, before the lines of its user: spotahome's.
+#: Settings of every server before the user's lines, the same as spotahome's.
 _DEFAULTS = ["tcp-keepalive 60", "save 900 1", "save 300 10"]
-#: How sentinels judge, unless their user says otherwise: spotahome's.
+#: Default options of sentinels, the same as spotahome's.
 _SENTINEL_DEFAULTS = {"down-after-milliseconds": "5000", "failover-timeout": "10000", "parallel-syncs": "2"}
-#: What the operator decides, whatever the lines say.
+#: Settings that only the operator may set.
 RESERVED = frozenset(
     {"bind", "bind-source-addr", "masterauth", "masteruser", "port", "replicaof", "requirepass", "slaveof"}
 )
-#: How many replicas a master needs before it accepts writes, and the older name of it.
+#: Setting for the number of replicas that a master needs before it accepts writes, and its older name.
 WRITE_QUORUM, _WRITE_QUORUM_BEFORE = "min-replicas-to-write", "min-slaves-to-write"
 _UNITS = {"b": 1, "k": 1000, "kb": 1 << 10, "m": 1000**2, "mb": 1 << 20, "g": 1000**3, "gb": 1 << 30}
 _SIZE = re.compile(rf"(\d+)({'|'.join(sorted(_UNITS, key=len, reverse=True))})")
 
 
 def parse_settings(lines: Iterable[str]) -> dict[str, str]:
-    """Read lines; one name on several lines is one setting with all of their values, as Redis has it."""
+    """Parse lines; a name on several lines becomes one setting with all values, as Redis shows it."""
     found: dict[str, str] = {}
     for line in lines:
         name, _, value = line.strip().partition(" ")
@@ -28,8 +28,8 @@ def parse_settings(lines: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def is_same(wanted: str, have: str) -> bool:
-    """Tell whether two values are one to Redis, which tells sizes in bytes: ``100mb`` is ``104857600``."""
+def is_equal(wanted: str, have: str) -> bool:
+    """Return whether two values mean the same; Redis shows sizes in bytes, so ``100mb`` equals ``104857600``."""
     return [_in_bytes(word) for word in wanted.split()] == [_in_bytes(word) for word in have.split()]
 
 
@@ -39,12 +39,12 @@ def _in_bytes(word: str) -> str:
 
 
 def reserved_in(lines: Iterable[str]) -> list[str]:
-    """Give the names among lines that are not for users to set."""
+    """Return the names in the lines that users may not set."""
     return sorted(RESERVED & parse_settings(lines).keys())
 
 
 def redis_conf(lines: Iterable[str]) -> str:
-    """Give the text of redis.conf. The password is not in it: who may read a ConfigMap need not know that."""
+    """Return the text of redis.conf. It never contains the password, because it is stored in a ConfigMap."""
     own = [line.strip() for line in lines]
     named = parse_settings(own)
     defaults = [line for line in _DEFAULTS if line.partition(" ")[0] not in named]
@@ -54,8 +54,8 @@ def redis_conf(lines: Iterable[str]) -> str:
 def split_write_quorum(settings: Mapping[str, str]) -> tuple[dict[str, str], int]:
     """Return the settings without the number of replicas that a write needs, and that number.
 
-    The operator raises that number while a master hands over, so it is compared by other rules than settings are. What
-    is not a number stays a setting: Redis refuses it, and says why.
+    The operator raises that number while a master hands over, so it is compared by other rules than settings are. A
+    value that is not a number stays a setting: Redis rejects it with the reason.
     """
     rest, quorum = dict(settings), 0
     for name in (WRITE_QUORUM, _WRITE_QUORUM_BEFORE):
@@ -65,5 +65,5 @@ def split_write_quorum(settings: Mapping[str, str]) -> tuple[dict[str, str], int
 
 
 def sentinel_options(lines: Iterable[str]) -> dict[str, str]:
-    """Give the options that every sentinel has."""
+    """Return the options of every sentinel."""
     return {**_SENTINEL_DEFAULTS, **parse_settings(lines)}

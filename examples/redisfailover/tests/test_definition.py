@@ -1,10 +1,10 @@
-"""The definition that the classes give, beside the one that it should be, and beside spotahome's."""
+"""The CRD that is derived from the classes, compared with the expected one and with spotahome's."""
 
 from pathlib import Path
-from typing import Any
 
 import yaml
 from steersman.schema import crd_of
+from steersman.testing import without_descriptions
 
 from redisfailover.api.redis_failover_v1 import RedisFailover
 
@@ -13,22 +13,14 @@ WANTED = yaml.safe_load((HERE / "crd.yaml").read_text(encoding="utf-8"))
 THEIRS = yaml.safe_load((HERE / "spotahome.yaml").read_text(encoding="utf-8"))
 README = (HERE.parent / "README.md").read_text(encoding="utf-8")
 
-#: What is ours alone.
+#: Fields that spotahome's CRD does not have.
 OURS = {"spec.backup"}
-#: Theirs is a string, and their own example writes a number: both are taken.
+#: A string in their CRD and a number in their example: both are accepted.
 OTHERWISE = {"bootstrapNode.port"}
 
 
-def without_descriptions(value: Any) -> Any:
-    """Leave out what the classes say to people: the docstrings."""
-    if isinstance(value, dict):
-        kept = {key: item for key, item in value.items() if key != "description" or not isinstance(item, str)}
-        return {key: without_descriptions(item) for key, item in kept.items()}
-    return [without_descriptions(item) for item in value] if isinstance(value, list) else value
-
-
 def fields() -> dict[str, str | None]:
-    """Give the fields of our definition with their types, as ``redis.port``."""
+    """Return the types of the fields of our CRD, keyed by path, such as ``redis.port``."""
     spec = WANTED["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     parts = {
         "spec": spec,
@@ -42,21 +34,21 @@ def fields() -> dict[str, str | None]:
     }
 
 
-def test_the_definition_is_the_one_that_users_know() -> None:
-    """Objects of users are stored by it: what changes in it changes on purpose."""
+def test_the_crd_is_the_expected_one() -> None:
+    """Stored objects depend on it, so it must change only on purpose."""
     assert without_descriptions(crd_of(RedisFailover)) == WANTED
 
 
-def test_what_is_here_has_the_types_of_spotahomes() -> None:
-    """Whoever has manifests for that operator can go on using them."""
+def test_fields_have_the_same_types_as_spotahomes() -> None:
+    """Manifests for that operator must keep working."""
     theirs = {f"{part}.{name}": type_ for part, names in THEIRS.items() for name, type_ in names.items()}
     ours = {name: type_ for name, type_ in fields().items() if name not in OURS | OTHERWISE}
     assert ours == {name: theirs[name] for name in ours}
 
 
-def test_the_readme_names_every_field_that_is_not_here() -> None:
-    """Nobody should find out by trying."""
+def test_the_readme_names_every_missing_field() -> None:
+    """Users should not find out by trial."""
     missing = {name for part, names in THEIRS.items() for name in names if f"{part}.{name}" not in fields()}
-    _, _, told = README.partition("## Beside spotahome's")
-    assert [name for name in sorted(missing) if f"`{name}`" not in told.partition("\n## ")[0]] == []
+    _, _, section = README.partition("## Compared with spotahome's operator")
+    assert [name for name in sorted(missing) if f"`{name}`" not in section.partition("\n## ")[0]] == []
     assert missing

@@ -1,4 +1,4 @@
-"""What pods are made of, by what is asked for."""
+"""Pod templates for given settings."""
 
 from steersman import meta
 from steersman.kinds.core_v1 import Container, EmptyDirVolumeSource, EnvVar, PodTemplateSpec, Probe, SecurityContext
@@ -21,7 +21,7 @@ AUTH = "redis-auth"
 
 
 def pods(redis: RedisSettings, sentinel: SentinelSettings | None = None, secret: str = "") -> list[PodTemplateSpec]:
-    """Give the pods of a server and of a sentinel."""
+    """Return the pod templates of a server and of a sentinel."""
     auth = AuthSettings(secret_path=secret)
     spec = RedisFailoverSpec(redis=redis, sentinel=sentinel or SentinelSettings(), auth=auth)
     failover = RedisFailover(meta("a", namespace="default"), spec)
@@ -29,22 +29,22 @@ def pods(redis: RedisSettings, sentinel: SentinelSettings | None = None, secret:
 
 
 def containers(pod: PodTemplateSpec) -> dict[str, Container]:
-    """Give the containers of a pod, by name."""
+    """Return the containers of a pod, keyed by name."""
     assert pod.spec is not None
     return {one.name: one for one in [*(pod.spec.init_containers or ()), *pod.spec.containers]}
 
 
-def test_what_is_not_asked_for_is_not_there() -> None:
-    """A new field of the operator must not change pods that run: each change replaces them all."""
+def test_settings_that_are_not_set_leave_no_trace_in_pods() -> None:
+    """A new field of the CRD must not change running pods: each change replaces them all."""
     for pod in pods(RedisSettings()):
         assert pod.spec is not None
-        told = encode_json(pod).decode()
+        text = encode_json(pod).decode()
         for field in ("affinity", "tolerations", "annotations", "securityContext", "imagePull", "nodeSelector"):
-            assert field not in told
+            assert field not in text
 
 
 def test_servers_and_sentinels_have_settings_of_their_own() -> None:
-    """One image for both is a choice, no must."""
+    """Each may have its own image."""
     redis = RedisSettings(container_security_context=SecurityContext(run_as_user=7), node_selector={"disk": "fast"})
     server, sentinel = pods(redis, SentinelSettings(image="redis:7.4", pod_annotations={"a": "b"}))
     assert server.spec is not None
@@ -56,8 +56,8 @@ def test_servers_and_sentinels_have_settings_of_their_own() -> None:
     assert sentinel.metadata.annotations == {"a": "b"}
 
 
-def test_what_runs_beside_comes_after_what_it_is_beside() -> None:
-    """The first container is the one that kubectl logs and exec mean."""
+def test_sidecars_come_after_the_main_container() -> None:
+    """The first container is the default of kubectl logs and exec."""
     beside = Container(name="beside", image="busybox")
     redis = RedisSettings(extra_containers=[beside], init_containers=[Container(name="before", image="busybox")])
     server, sentinel = pods(redis, SentinelSettings(extra_containers=[beside], init_containers=[beside]))
@@ -68,7 +68,7 @@ def test_what_runs_beside_comes_after_what_it_is_beside() -> None:
 
 
 def test_an_exporter_knows_where_its_redis_is_and_its_password() -> None:
-    """Servers listen at the address of the pod only; sentinels ask for no password."""
+    """Servers listen only at the address of the pod; sentinels require no password."""
     exporter = Exporter(enabled=True, env=[EnvVar(name="REDIS_EXPORTER_LOG_FORMAT", value="txt")])
     redis = RedisSettings(port=7000, exporter=exporter)
     server, sentinel = pods(redis, SentinelSettings(exporter=exporter), secret=AUTH)
@@ -87,23 +87,23 @@ def test_an_exporter_knows_where_its_redis_is_and_its_password() -> None:
 
 
 def test_a_probe_of_the_user_replaces_ours() -> None:
-    """Two at once is nothing that a pod can have."""
+    """A container has only one readiness probe."""
     probe = Probe(http_get=HttpGet(port=80))
     server, _ = pods(RedisSettings(custom_readiness_probe=probe, custom_startup_probe=probe))
     redis = containers(server)["redis"]
     assert (redis.readiness_probe, redis.startup_probe, redis.liveness_probe) == (probe, probe, None)
 
 
-def test_data_can_lie_in_memory() -> None:
-    """For a cache that is to be nothing else."""
+def test_data_can_be_stored_in_memory() -> None:
+    """A cache needs no disk."""
     memory = EmptyDirVolumeSource(medium="Memory")
     server, _ = pods(RedisSettings(storage=StorageSettings(empty_dir=memory)))
     assert server.spec is not None
     assert [one.empty_dir for one in server.spec.volumes or () if one.name == "redis-data"] == [memory]
 
 
-def test_services_are_annotated_by_what_they_lead_to() -> None:
-    """Load balancers of clouds are told so what they are to be."""
+def test_services_have_the_annotations_of_their_component() -> None:
+    """Cloud providers configure load balancers by annotations."""
     spec = RedisFailoverSpec(redis=RedisSettings(service_annotations={"lead": "redis"}))
     found = services_of(RedisFailover(meta("a", namespace="default"), spec))
     annotated = {one.name: one.metadata.annotations for one in found}

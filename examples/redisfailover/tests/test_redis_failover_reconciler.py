@@ -1,4 +1,4 @@
-"""What the operator does in the cluster, with servers that only pretend: real ones are in ``databases``."""
+"""The operator in a cluster with simulated servers; tests with real ones are in ``databases``."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,48 +11,48 @@ from steersman.localcluster import local_operators
 from steersman.protocol import load_objects
 from steersman.testing import Cluster, FakeClock
 
-from redisfailover.actions import Action, Adjust, Configure, Follow, Monitor, Promote
+from redisfailover.actions import Action, Configure, Follow, Monitor, Promote, SetSentinelOptions
 from redisfailover.api.redis_failover_v1 import AuthSettings, RedisFailover, RedisFailoverSpec, RedisSettings
 from redisfailover.names import ROLE
 from redisfailover.observation import Address, RedisNode, SentinelNode
 from redisfailover.operator import redis_operator
-from redisfailover.servers import Snapshot, Terms
+from redisfailover.servers import ServerAccess, Snapshot
 
 AUTH, WORD = "auth", "hush-hush"
 SAMPLES = sorted((Path(__file__).parent.parent / "samples").glob("*.yaml"))
 
 
 class PretendServers:
-    """Servers and sentinels that do what they are told, and fail never."""
+    """Simulated servers and sentinels that execute every action and never fail."""
 
     def __init__(self) -> None:
-        """Begin with servers that have just started."""
+        """Create servers that have just started."""
         self.masters: dict[Address, Address | None] = {}
         self.watched: dict[Address, Monitor] = {}
         self.steps: list[Action] = []
-        self.terms: list[Terms] = []
+        self.access: list[ServerAccess] = []
 
-    async def look_at(self, node: RedisNode, terms: Terms) -> RedisNode:
-        """Say whom it follows."""
-        self.terms.append(terms)
+    async def inspect(self, node: RedisNode, access: ServerAccess) -> RedisNode:
+        """Return the server with its master."""
+        self.access.append(access)
         if node.address is None:
             return node
         follows = self.masters.setdefault(node.address, node.address)
         known = replace(node, problem="", is_synced=follows != node.address)
         return replace(known, role="slave", follows=follows) if follows else replace(known, role="master")
 
-    async def look_at_sentinel(self, node: SentinelNode, terms: Terms) -> SentinelNode:
-        """Say whom it watches."""
-        self.terms.append(terms)
+    async def inspect_sentinel(self, node: SentinelNode, access: ServerAccess) -> SentinelNode:
+        """Return the sentinel with its master."""
+        self.access.append(access)
         if node.address is None:
             return node
-        told = self.watched.get(node.address)
+        monitor = self.watched.get(node.address)
         known = replace(node, answers=True, replicas=2, others=2)
-        return replace(known, watches=told.master, quorum=told.quorum) if told else known
+        return replace(known, watches=monitor.master, quorum=monitor.quorum) if monitor else known
 
-    async def act(self, action: Action, terms: Terms) -> None:
-        """Do what is said."""
-        self.terms.append(terms)
+    async def execute(self, action: Action, access: ServerAccess) -> None:
+        """Execute the action."""
+        self.access.append(access)
         self.steps.append(action)
         match action:
             case Promote(node) if node.address:
@@ -61,18 +61,18 @@ class PretendServers:
                 self.masters[node.address] = master
             case Monitor(node) if node.address:
                 self.watched[node.address] = action
-            case Configure() | Adjust() | _:
+            case Configure() | SetSentinelOptions() | _:
                 pass
 
-    async def save(self, source: Address, target: Path, terms: Terms) -> Snapshot:
-        """Fail: nobody asks for it here."""
-        raise AssertionError(f"no backup was asked for: {source}, {target}, {terms}")
+    async def save(self, source: Address, target: Path, access: ServerAccess) -> Snapshot:
+        """Fail: no test here makes a backup."""
+        raise AssertionError(f"unexpected backup: {source}, {target}, {access}")
 
 
-async def test_a_redis_failover_becomes_ready_and_its_pods_say_their_roles(
+async def test_a_redis_failover_becomes_ready_and_its_pods_have_role_labels(
     cluster: Cluster, fake_clock: FakeClock
 ) -> None:
-    """Names and labels are those that users of spotahome's operator know; afterwards nothing is written any more."""
+    """Names and labels are those of spotahome's operator; afterwards nothing more is written."""
     servers = PretendServers()
     async with cluster.running(*local_operators()), cluster.running(redis_operator(servers)):
         await cluster.client.create(RedisFailover(meta("a", namespace="default"), RedisFailoverSpec()))
@@ -90,8 +90,8 @@ async def test_a_redis_failover_becomes_ready_and_its_pods_say_their_roles(
         assert (found.resource_version, len(servers.steps)) == before
 
 
-async def test_a_missing_secret_is_told_and_waited_for(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """And what is in it is nowhere but there: spotahome's operator writes it into a ConfigMap."""
+async def test_a_missing_secret_is_reported_and_awaited(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The password must appear in no other object: spotahome's operator writes it into a ConfigMap."""
     servers = PretendServers()
     async with cluster.running(*local_operators()), cluster.running(redis_operator(servers)):
         spec = RedisFailoverSpec(auth=AuthSettings(secret_path=AUTH))
@@ -105,15 +105,15 @@ async def test_a_missing_secret_is_told_and_waited_for(cluster: Cluster, fake_cl
         ready = cluster.list(RedisFailover)[0].status.condition("Ready")
         assert ready is not None
         assert ready.status == "True"
-        assert servers.terms[-1].password == WORD
-        assert WORD not in repr(servers.terms[-1])
+        assert servers.access[-1].password == WORD
+        assert WORD not in repr(servers.access[-1])
         objects = [*cluster.list(ConfigMap), *cluster.list(StatefulSet), *cluster.list(Deployment), *cluster.list(Pod)]
         assert not [one.name for one in objects if WORD in str(one)]
 
 
 @pytest.mark.usefixtures("fake_clock")
-async def test_a_setting_that_is_the_operators_is_refused(cluster: Cluster) -> None:
-    """It is told at once, and not tried again until it is changed."""
+async def test_a_reserved_setting_is_rejected(cluster: Cluster) -> None:
+    """The error is reported at once, and not retried before the spec changes."""
     async with cluster.running(redis_operator(PretendServers())):
         spec = RedisFailoverSpec(redis=RedisSettings(custom_config=["replicaof 10.0.0.1 6379"]))
         await cluster.client.create(RedisFailover(meta("a", namespace="default"), spec))
@@ -123,8 +123,8 @@ async def test_a_setting_that_is_the_operators_is_refused(cluster: Cluster) -> N
     assert (ready.status, ready.reason) == ("False", "ReservedSetting")
 
 
-async def test_a_field_that_no_pod_has_is_told(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """The server does not know what a container consists of here; what it lets pass must not be lost in silence."""
+async def test_an_unknown_field_of_a_pod_is_reported(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The CRD does not contain the schema of containers, so the operator must report fields that it drops."""
     document = b"""
     {apiVersion: databases.spotahome.com/v1, kind: RedisFailover, metadata: {name: a},
      spec: {redis: {extraContainers: [{name: beside, image: busybox, comand: [sleep]}]}}}
@@ -141,7 +141,7 @@ async def test_a_field_that_no_pod_has_is_told(cluster: Cluster, fake_clock: Fak
 
 
 async def test_every_sample_leads_to_pods_that_the_server_accepts(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """What users say of containers, volumes and where they run reaches the pods as they said it."""
+    """Containers, volumes and placement of the samples must arrive in the pods unchanged."""
     async with cluster.running(redis_operator(PretendServers())):
         for sample in SAMPLES:
             for obj in load_objects(sample.read_bytes(), source=sample.name):
@@ -159,8 +159,8 @@ async def test_every_sample_leads_to_pods_that_the_server_accepts(cluster: Clust
     assert [one.name for one in pod.volumes or ()] == ["config", "redis-data", "notes"]
 
 
-async def test_the_operator_has_the_rights_that_it_needs_and_no_others(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Over a life with a password, another image, and an end: who breaks into it can do no more than it does."""
+async def test_the_operator_has_exactly_the_permissions_that_it_needs(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """With a password, an update and a deletion; an attacker in the operator can do no more than the operator."""
     await cluster.client.create(Secret(meta(AUTH, namespace="default"), string_data={"password": WORD}))
     operator = redis_operator(PretendServers())
     async with cluster.running(*local_operators()), cluster.running(operator):

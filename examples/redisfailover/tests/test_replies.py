@@ -1,4 +1,4 @@
-"""What servers and sentinels answer; the answers are those of Redis 7.0.15."""
+"""Replies of servers and sentinels, as of Redis 7.0.15."""
 
 from redisfailover.observation import Address, RedisNode, SentinelNode
 from redisfailover.replies import node_from_info, sentinel_from_master
@@ -7,7 +7,7 @@ NODE = RedisNode(pod="rfr-a-0", address=Address("10.0.0.1", 6379))
 
 
 def test_a_server_that_has_just_started_follows_itself() -> None:
-    """Its offset is that of the data which it found on its disk."""
+    """Its offset is that of the data on its disk."""
     info = {
         "role": "slave",
         "master_host": "10.0.0.1",
@@ -24,14 +24,14 @@ def test_a_server_that_has_just_started_follows_itself() -> None:
 
 
 def test_a_master_has_all_of_its_data() -> None:
-    """It follows nobody."""
+    """A master follows no server."""
     node = node_from_info(NODE, {"role": "master", "master_repl_offset": 42}, {"maxmemory": "1gb"})
     assert (node.role, node.follows, node.is_synced, node.offset) == ("master", None, True, 42)
     assert node.drift == {"maxmemory": "1gb"}
 
 
-def test_a_sentinel_tells_whom_it_watches_and_what_it_thinks() -> None:
-    """Options that it does not show cannot differ."""
+def test_a_sentinel_reports_its_master_and_its_state() -> None:
+    """Options that the reply does not contain cannot differ."""
     answer = {
         "ip": "10.0.0.2",
         "port": 6379,

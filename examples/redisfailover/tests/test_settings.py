@@ -1,9 +1,9 @@
-"""Lines of settings, as people write them."""
+"""Lines of ``customConfig``."""
 
 import pytest
 
 from redisfailover.settings import (
-    is_same,
+    is_equal,
     parse_settings,
     redis_conf,
     reserved_in,
@@ -23,12 +23,12 @@ from redisfailover.settings import (
     ],
 )
 def test_lines_become_settings(lines: list[str], expected: dict[str, str]) -> None:
-    """What is compared with a running server must be what that server understood."""
+    """The parsed values are compared with those that a running server shows."""
     assert parse_settings(lines) == expected
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told", "expected"),
+    ("wanted", "shown", "expected"),
     [
         ("100mb", "104857600", True),
         ("1k", "1000", True),
@@ -40,29 +40,29 @@ def test_lines_become_settings(lines: list[str], expected: dict[str, str]) -> No
         ("b", "1", False),
     ],
 )
-def test_sizes_are_compared_as_redis_tells_them(wanted: str, told: str, *, expected: bool) -> None:
-    """Otherwise an operator that has just started sets them again, and says so to everybody."""
-    assert is_same(wanted, told) is expected
+def test_sizes_are_compared_in_bytes(wanted: str, shown: str, *, expected: bool) -> None:
+    """Otherwise an operator that has just started would set them again, with an event."""
+    assert is_equal(wanted, shown) is expected
 
 
 def test_lines_of_the_user_replace_the_defaults_of_the_same_name() -> None:
-    """Redis would add up the lines of ``save``."""
+    """Redis would combine all lines of ``save``."""
     assert redis_conf(["save 60 5"]) == "tcp-keepalive 60\nsave 60 5\n"
 
 
-def test_what_the_operator_decides_cannot_be_set() -> None:
-    """A server that follows somebody by its settings would not be master when it is to be."""
+def test_settings_of_the_operator_are_reserved() -> None:
+    """A server that follows another one by its settings could not become master."""
     assert reserved_in(["maxmemory 1gb", "slaveof 10.0.0.1 6379", "Port 7000"]) == ["port", "slaveof"]
 
 
-def test_sentinels_judge_by_what_their_user_says() -> None:
-    """Defaults fill the rest."""
+def test_options_of_the_user_replace_the_defaults_of_sentinels() -> None:
+    """All other options keep their defaults."""
     options = sentinel_options(["down-after-milliseconds 1000"])
     assert options == {"down-after-milliseconds": "1000", "failover-timeout": "10000", "parallel-syncs": "2"}
 
 
-def test_the_number_of_replicas_that_a_write_needs_is_no_setting_like_others() -> None:
-    """The operator raises it for a while: compared as a setting it would be set back in the middle of a hand-over."""
+def test_the_write_quorum_is_separated_from_other_settings() -> None:
+    """The operator raises it during a hand-over; compared as a setting it would be reset in the middle of it."""
     assert split_write_quorum({"hz": "20", "min-replicas-to-write": "1"}) == ({"hz": "20"}, 1)
     assert split_write_quorum({"min-slaves-to-write": "2"}) == ({}, 2)
     assert split_write_quorum({"min-replicas-to-write": "many"}) == ({"min-replicas-to-write": "many"}, 0)

@@ -1,4 +1,4 @@
-"""What the operator does for a Foo, on an API server of each test's own. The first four are the original's tests."""
+"""The reconciler of Foo, with an API server for each test. The first four are the original's tests."""
 
 import pytest
 from steersman import Condition, Invalid, meta
@@ -12,19 +12,19 @@ from samplecontroller.reconcilers.foo_reconciler import deployment_of
 
 
 async def create(cluster: Cluster, replicas: int | None = 1, deployment: str | None = "test-deployment") -> Foo:
-    """Make a Foo."""
+    """Return a Foo."""
     return await cluster.client.create(Foo(meta("test"), FooSpec(deployment_name=deployment, replicas=replicas)))
 
 
 def ready(cluster: Cluster) -> Condition:
-    """Give the condition that says it all."""
+    """Return the condition Ready."""
     found = cluster.list(Foo)[0].status.condition("Ready")
     assert found is not None
     return found
 
 
 def reasons(cluster: Cluster) -> list[str]:
-    """Give what people are told."""
+    """Return the reasons of all events."""
     return [event.reason or "" for event in cluster.list(Event)]
 
 
@@ -42,7 +42,7 @@ async def test_creates_deployment(cluster: Cluster) -> None:
 
 
 async def test_do_nothing(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A Deployment that is as it should be is left as it is: no write, no event, for half an hour."""
+    """A Deployment that matches is left alone: no write, no event, for half an hour."""
     async with cluster.running(operator):
         await create(cluster)
         await cluster.settle()
@@ -59,7 +59,7 @@ async def test_do_nothing(cluster: Cluster, fake_clock: FakeClock) -> None:
 
 
 async def test_update_deployment(cluster: Cluster) -> None:
-    """Another number of replicas reaches the Deployment, which stays the same object."""
+    """Another number of replicas is applied to the Deployment, which stays the same object."""
     async with cluster.running(operator):
         foo = await create(cluster)
         await cluster.settle()
@@ -71,7 +71,7 @@ async def test_update_deployment(cluster: Cluster) -> None:
 
 
 async def test_not_controlled_by_us(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A Deployment that somebody else made is not adopted; when it is gone, the Foo gets its own."""
+    """A Deployment of another owner is not adopted; after it is deleted, the Foo gets its own."""
     await cluster.install(Foo)
     foreign = await cluster.client.create(deployment_of(Foo(meta("test"), FooSpec(replicas=7)), "test-deployment"))
     async with cluster.running(operator):
@@ -85,8 +85,8 @@ async def test_not_controlled_by_us(cluster: Cluster, fake_clock: FakeClock) -> 
         assert cluster.list(Deployment)[0].spec.replicas == 1
 
 
-async def test_a_template_that_was_changed_by_hand_is_put_right(cluster: Cluster) -> None:
-    """The original looks at the number of replicas only."""
+async def test_a_template_that_was_changed_by_hand_is_restored(cluster: Cluster) -> None:
+    """The original compares only the number of replicas."""
     async with cluster.running(operator):
         await create(cluster)
         await cluster.settle()
@@ -99,7 +99,7 @@ async def test_a_template_that_was_changed_by_hand_is_put_right(cluster: Cluster
         assert [one.image for one in template.containers] == ["nginx:latest"]
 
 
-async def test_a_number_that_the_foo_does_not_name_is_not_the_foos(cluster: Cluster) -> None:
+async def test_a_foo_without_replicas_leaves_them_alone(cluster: Cluster) -> None:
     """An autoscaler may have set it."""
     async with cluster.running(operator):
         await create(cluster, replicas=None)
@@ -109,8 +109,8 @@ async def test_a_number_that_the_foo_does_not_name_is_not_the_foos(cluster: Clus
         assert cluster.list(Deployment)[0].spec.replicas == 4
 
 
-async def test_another_name_is_another_deployment(cluster: Cluster) -> None:
-    """The original leaves the one of the old name behind."""
+async def test_a_changed_name_replaces_the_deployment(cluster: Cluster) -> None:
+    """The original leaves the old one behind."""
     async with cluster.running(operator):
         foo = await create(cluster)
         await cluster.settle()
@@ -119,8 +119,8 @@ async def test_another_name_is_another_deployment(cluster: Cluster) -> None:
         assert [deployment.name for deployment in cluster.list(Deployment)] == ["renamed"]
 
 
-async def test_a_foo_without_a_name_is_told_and_waits(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Trying again cannot help; a name can."""
+async def test_a_foo_without_a_name_is_reported_and_not_retried(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A retry cannot help, only another spec."""
     async with cluster.running(operator):
         foo = await create(cluster, deployment=None)
         await fake_clock.advance(1800)
@@ -131,8 +131,8 @@ async def test_a_foo_without_a_name_is_told_and_waits(cluster: Cluster, fake_clo
         assert [deployment.name for deployment in cluster.list(Deployment)] == ["named"]
 
 
-async def test_an_answer_that_is_lost_makes_no_stranger_of_our_own(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """The Deployment is there, and it is ours, though nobody heard that it was made."""
+async def test_a_lost_response_does_not_make_our_deployment_foreign(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The Deployment was created for the Foo although the response was lost."""
     async with cluster.running(operator):
         cluster.faults.hold("/deployments")
         cluster.faults.inject(Lose(), method="PATCH", path="/deployments/")
@@ -143,8 +143,8 @@ async def test_an_answer_that_is_lost_makes_no_stranger_of_our_own(cluster: Clus
         assert ready(cluster).reason == "NotAvailable"
 
 
-async def test_nothing_is_left_of_a_foo_that_is_deleted(cluster: Cluster) -> None:
-    """The Deployment goes with it; the server sees to that."""
+async def test_nothing_is_left_of_a_deleted_foo(cluster: Cluster) -> None:
+    """The garbage collector deletes the Deployment."""
     async with cluster.running(operator):
         foo = await create(cluster)
         await cluster.settle()
@@ -155,8 +155,8 @@ async def test_nothing_is_left_of_a_foo_that_is_deleted(cluster: Cluster) -> Non
 
 
 @pytest.mark.parametrize("replicas", [0, 11])
-async def test_the_schema_keeps_the_number_in_bounds(cluster: Cluster, replicas: int) -> None:
-    """As the original's does."""
+async def test_replicas_out_of_bounds_are_rejected(cluster: Cluster, replicas: int) -> None:
+    """The bounds are those of the original."""
     await cluster.install(Foo)
     with pytest.raises(Invalid, match=r"spec\.replicas"):
         await create(cluster, replicas=replicas)

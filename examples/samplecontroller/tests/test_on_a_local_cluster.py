@@ -1,4 +1,4 @@
-"""The operator beside the controllers, a scheduler and a node: a Foo becomes ready."""
+"""The operator with workload controllers, a scheduler and a node: a Foo becomes ready."""
 
 from steersman import meta
 from steersman.kinds.core_v1 import Pod
@@ -10,7 +10,7 @@ from samplecontroller.main import operator
 
 
 async def test_a_foo_becomes_ready(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Foo, Deployment, ReplicaSet, pods, and all the way back to the status; nothing is left afterwards."""
+    """From the Foo over Deployment, ReplicaSet and pods back to the status; nothing is left after the deletion."""
     async with cluster.running(*local_operators(), operator):
         foo = await cluster.client.create(Foo(meta("test"), FooSpec(deployment_name="test", replicas=2)))
         await fake_clock.advance(60)

@@ -1,4 +1,4 @@
-"""`ApiServer`: a Kubernetes API in one object, for development and tests.
+"""The server itself: a Kubernetes API in one object, for development and tests.
 
 It is an `App`: it never sees a socket. ``serving.Server`` puts it on a port; a transport in the same process needs no
 port. This file only puts the parts together, in the order in which they depend on each other; start reading here:

@@ -1,4 +1,10 @@
-"""The command `steer`. The module of a command is imported when the command is used, so that `steer --help` is fast."""
+"""The command `steer`.
+
+Each command is a module that is imported when it is used, so that `steer --help` is fast; `_COMMANDS` below lists them.
+``project/`` has the commands that work on the project in the current folder (init, create, image, manifests),
+``cluster/`` those that work on a cluster (install, deploy, doctor, migrate), and ``dev/`` is `steer dev`. `run` and
+`server` run an operator and an API server. `target` finds the operator of a project.
+"""
 
 import os
 import sys
@@ -18,6 +24,8 @@ _COMMANDS = {
     "dev": "Run the operator on a local cluster; restart it on every save.",
     "run": "Run an operator: leader election, probes, metrics, webhooks.",
     "why": "Explain what a running operator does about an object, and why.",
+    "pause": "Stop reconciling an object until it is resumed.",
+    "resume": "Reconcile a paused object again.",
     "simulate": "Run a scenario under every fault at every step.",
     "install": "Create or update the CRDs in a cluster.",
     "migrate": "Rewrite stored objects in the CRD's storage version.",
@@ -40,7 +48,9 @@ _COMMANDS = {
 _ROOMS = {
     **dict.fromkeys(("init", "create", "image", "manifests", "chart", "bundle", "generate", "simulate"), "project."),
     "why": "why.",
-    **dict.fromkeys(("install", "uninstall", "deploy", "undeploy", "migrate", "samples", "doctor"), "cluster."),
+    **dict.fromkeys(
+        ("install", "uninstall", "deploy", "undeploy", "migrate", "samples", "doctor", "pause", "resume"), "cluster."
+    ),
 }
 
 #: Exit code for an option, a file or a declaration that cannot be used.

@@ -21,6 +21,7 @@ from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
 if TYPE_CHECKING:
     from steersman.manager.manager import ManagerOptions
     from steersman.manager.operator import Operator
+    from steersman.manager.web_view import WebViewServing
     from steersman.serving.server import Listen
     from steersman.transport.config import ClusterConfig
 
@@ -56,6 +57,8 @@ class _Unusable(click.ClickException):
 )
 @click.option("--metrics-port", type=PORT, help="Port of probes, metrics; default: not served.")
 @click.option("--history-port", type=PORT, help="Loopback port for steer why; default: 8082 in a pod, else none.")
+@click.option("--ui", is_flag=True, help="Serve the web view on loopback and print its address.")
+@click.option("--ui-port", type=PORT, default=0, help="Port of the web view; default: a free one.")
 @webhook_serving_options
 @click.option("--grace", type=SECONDS, default=30.0, help="Time for running reconciles; default: 30.")
 @click.option("--verbose", "-v", is_flag=True, help="Log at the debug level.")
@@ -73,6 +76,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     metrics_host: str,
     metrics_port: int | None,
     history_port: int | None,
+    ui: bool,
+    ui_port: int,
     webhook_service: str | None,
     webhook_url: str | None,
     webhook_host: str,
@@ -114,6 +119,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         install_crds=install_crds or embedded,
         probes=None if metrics_port is None else Listen(host=metrics_host, port=metrics_port),
         history=_history(history_port),
+        web_view=_web_view(ui_port, targets) if ui or ui_port else None,
         grace=grace,
         instance=socket.gethostname(),
         webhooks=webhooks.front(operators, is_local=embedded),
@@ -139,6 +145,19 @@ def _history(port: int | None) -> tuple["Listen", ...]:
     if port is None and "KUBERNETES_SERVICE_HOST" not in os.environ:
         return ()
     return (Listen(port=HISTORY_PORT if port is None else port),)
+
+
+def _web_view(port: int, targets: tuple[str, ...]) -> "WebViewServing":
+    from steersman.manager.web_view import WebViewServing
+    from steersman.serving.server import Listen
+    from steersman.webview.access import AccessRules, new_token
+
+    return WebViewServing(
+        listen=Listen(port=port),
+        access=AccessRules(token=new_token()),
+        settings={"operators": " ".join(targets) or project_target()},
+        on_ready=lambda url: click.echo(f"web view: {url}", err=True),
+    )
 
 
 class _Cluster:

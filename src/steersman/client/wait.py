@@ -63,7 +63,7 @@ async def wait_for(session: Session, target: O | Ref[O], condition: Callable[[O]
 
 async def wait_deleted(session: Session, target: Target, within: float | None) -> None:
     """Wait until an object does not exist any more, or another one has its name."""
-    last = _LastSeen(f"{described(target)} to be gone")
+    last = _LastSeen(f"{described(target)} to be deleted")
     uid = "" if isinstance(target, Ref) else target.uid
     async with _limit(session, within, last), await _watch_one(session, target) as events:
         present = await events.initial()

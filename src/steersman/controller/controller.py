@@ -39,18 +39,19 @@ from steersman.controller.reports.outcome import (
     GaveUp,
     Outcome,
     Outdated,
+    Paused,
     RetryLater,
     Stopped,
     Waiting,
     metric_label,
 )
-from steersman.controller.reports.reconcile_record import RunTiming, reconcile_of
 from steersman.controller.reports.writes import Target, Write
 from steersman.controller.run.applied_intents import AppliedIntents
 from steersman.controller.run.attempt import Attempt
 from steersman.controller.run.environment import ReconcileEnvironment
 from steersman.controller.run.external_writes import ExternalWrites
 from steersman.controller.run.malformed import REASON, mark_malformed
+from steersman.controller.run.reconcile_record import RunTiming, reconcile_of
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
 from steersman.controller.triggers import Trigger
@@ -203,6 +204,8 @@ class Controller(Generic[K]):
             return history.KeyState(KeyPhase.HELD, until)
         if state.given_up == revision_of(record) and not record.is_deleting:
             return history.KeyState(KeyPhase.GAVE_UP)
+        if state.paused:
+            return history.KeyState(KeyPhase.PAUSED, until, detail=state.paused)
         if state.awaited is not None:
             name = ObjectName(state.awaited.gvk.kind, *state.awaited.key)
             return history.KeyState(KeyPhase.WAITING, until, name)
@@ -248,8 +251,18 @@ class Controller(Generic[K]):
                 extra={"controller": self.reconciler.name, "kind": target.gvk.kind, "key": str(record.key)},
             )
             return
+        if not keys and self._is_about_pause(target, change):
+            keys = [record.key]
         if keys:
             self._enqueue(keys, target, change)
+
+    def _is_about_pause(self, target: Target, change: Change) -> bool:
+        """Return whether an update may end the pause of an object, whatever the author's predicate says about it."""
+        if not isinstance(change, Updated) or target.gvk != self.reconciler.resource.gvk:
+            return False
+        state = self._states.find(target.key)
+        is_paused = state is not None and bool(state.paused)
+        return is_paused and change.old.annotations_digest != change.new.annotations_digest
 
     def _enqueue(self, keys: list[ObjectKey], target: Target, change: Change) -> None:
         cause = cause_of(target.gvk, change)
@@ -372,7 +385,7 @@ class Controller(Generic[K]):
         self._count(state, outcome)
         self._failed_runs += isinstance(outcome, (Failed, GaveUp))
         match outcome:
-            case Done(again_after):
+            case Done(again_after) | Paused(again_after=again_after):
                 self._on_done(state.key, again_after)
             case RetryLater(reason, after):
                 self._retry(request, after, reason)
@@ -399,6 +412,7 @@ class Controller(Generic[K]):
         if isinstance(outcome, Outdated):
             return
         state.conflicts = 0
+        state.paused = outcome.message if isinstance(outcome, Paused) else ""
         if isinstance(outcome, (Failed, RetryLater)):
             state.failures += 1
             return

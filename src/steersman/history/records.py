@@ -153,6 +153,7 @@ class Result(StrEnum):
     GAVE_UP = "gave up"
     WAITING = "waiting"
     FAILED = "failed"
+    PAUSED = "paused"
     STOPPED = "stopped"
 
 

@@ -1,4 +1,8 @@
-"""The built-in kinds, one module a group-version; nothing is imported before it is asked for."""
+"""The built-in kinds, one generated module per group-version; each is imported on first use.
+
+``tools/generate_kinds.py`` writes the modules from the OpenAPI documents of a real server; do not edit them. `index`
+maps kinds to modules, and `class_for` finds the class of a kind, declared or built-in.
+"""
 
 from importlib import import_module
 

@@ -1,4 +1,10 @@
-"""What a cluster has beside its API server, on a laptop: workload controllers, a scheduler, nodes that run pods."""
+"""What a cluster has besides its API server: workload controllers, a scheduler, and nodes that run pods.
+
+Start with `local_cluster`, which lists the parts. ``workloads/`` has the controllers of Deployments, StatefulSets,
+DaemonSets, Jobs and Services, each an ordinary operator. `scheduler` binds pods by the rules of `node_fit`. There are
+two nodes: ``simulated_node/`` only reports states, ``process_node/`` runs pods as processes of this machine. Both build
+a pod's status with `pod_status` and `pod_conditions`, and register with `node_presence`.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -57,6 +57,7 @@ from steersman.manager.leader.thread import elect_here, elect_in_thread
 from steersman.manager.metrics.counting_transport import CountingTransport
 from steersman.manager.metrics.metrics import Metrics
 from steersman.manager.operator import BackgroundFunction, Operator
+from steersman.manager.web_view import WebViewServing, serving_web_view
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.http import WriteFence
 from steersman.randomness import Randomness
@@ -95,6 +96,8 @@ class ManagerOptions:
     probes: Listen | None = None
     #: Where the history is served for ``steer why``: private sockets and loopback ports.
     history: tuple[Listen, ...] = ()
+    #: Where the web view is served, and to whom; ``None`` for nowhere.
+    web_view: WebViewServing | None = None
     #: Seconds that current runs get to finish.
     grace: float = 30.0
     #: Seconds that caches get to sync.
@@ -184,6 +187,9 @@ class Manager:
                     await wait_ready(server.wait_ready(), task)
             await self._serve_probes(stack)
             await self._serve_history(stack)
+            if self._options.web_view is not None:
+                view = serving_web_view(self._options.web_view, self.introspection, self._operators, self._clock)
+                await stack.enter_async_context(view)
             leadership = self._leadership = await stack.enter_async_context(self._election())
             informers = self._informers = Informers(ApiConnection(self._transport, self._clock, self._randomness))
             await self._build_controllers(stack, informers, leadership)

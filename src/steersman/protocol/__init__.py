@@ -1,4 +1,10 @@
-"""Kubernetes REST without I/O: requests and answers as values, watch frames, patches, the list/watch state machine."""
+"""Kubernetes REST without I/O: requests and responses as values.
+
+Start with `requests` (verbs → `Request`) and `responses` (status codes → exceptions); `http` has the interface between
+apps and servers. `list_watch` is the state machine that keeps a replica of a resource true; `watch_frames` parses a
+watch, `watch_liveness` decides when one is dead. `patches` applies and computes JSON patches, `manifests` reads YAML
+files, `confidential` keeps secrets out of messages. ``remote/`` has the protocols of exec and port-forward.
+"""
 
 from typing import TYPE_CHECKING
 

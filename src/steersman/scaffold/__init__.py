@@ -1,4 +1,9 @@
-"""New projects and what they become in a cluster: templates, and manifests derived from an operator."""
+"""Files that `steer` writes: new projects, manifests of an operator, and container images.
+
+`files` renders the templates of a new project and of added kinds (`api`, `webhooks`), `registration` edits its
+``main.py``, `project` reads its ``pyproject.toml``, and `tree` writes safely. ``manifests/`` derives what an operator
+needs in a cluster from its declarations; ``image/`` builds and pushes OCI images without a daemon.
+"""
 
 from typing import TYPE_CHECKING
 

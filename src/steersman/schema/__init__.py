@@ -1,6 +1,8 @@
-"""Python types become a Kubernetes API, and the same schemas judge objects.
+"""Python types become a Kubernetes API: what an author writes next to `@custom_resource`.
 
-What an author writes next to `@custom_resource` is here; the machinery is in the modules.
+`declaration` has the decorator, `constraints` the annotations of fields. `type_tree` turns classes into schemas and
+`crd` into a CustomResourceDefinition, which is validated by ``steersman.structural.crd``. `conversions` and `versions`
+convert between versions of a kind, `round_trips` checks that nothing gets lost. `crd_diff` compares two releases.
 """
 
 from typing import TYPE_CHECKING

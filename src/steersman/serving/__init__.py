@@ -1,4 +1,9 @@
-"""Bytes on the wire, the server's end: an app answers requests, this package moves them over sockets."""
+"""The HTTP/1.1 server: sockets on one side, an app (`protocol.http.App`) on the other.
+
+Start with `server`. A `connection` feeds bytes to `incoming`, which parses requests, and runs an `exchange` for each;
+`app` runs the app's work as tasks. `certificates` issues certificates, `tls` builds contexts, `upgraded` is a raw
+connection after a protocol switch.
+"""
 
 from typing import TYPE_CHECKING
 

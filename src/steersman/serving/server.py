@@ -104,7 +104,7 @@ class Server:
     async def _start(self) -> asyncio.Server:
         loop, listen = asyncio.get_running_loop(), self._listen
         if listen.path is not None:
-            # The socket has its mode from the first moment on: nobody else can connect in between.
+            # The socket has its mode from the first moment on: no other user can connect in between.
             before = os.umask(0o177)
             try:
                 return await loop.create_unix_server(lambda: ServerConnection(self), listen.path, backlog=128)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from steersman.testing.fake_clock import FakeClock
     from steersman.testing.faults import Before, Lose, Refuse, Reset
+    from steersman.testing.projects import apply_samples, replay_readme, without_descriptions
     from steersman.testing.round_trips import assert_round_trips
     from steersman.testing.served_cluster import served
     from steersman.testing.transcripts import console_blocks, replay
@@ -42,15 +43,18 @@ __all__ = [
     "Refuse",
     "Reset",
     "Scenario",
+    "apply_samples",
     "assert_round_trips",
     "console_blocks",
     "crash_once",
     "crash_once_at_each_write",
     "replay",
+    "replay_readme",
     "run_until_crash",
     "served",
     "survive_crashes",
     "survive_process_crashes",
+    "without_descriptions",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -68,6 +72,7 @@ __getattr__, __dir__ = lazy_names(
         "steersman.testing.faults": ("Before", "Lose", "Refuse", "Reset"),
         "steersman.testing.crashes.crash_switch": ("Crash", "CrashAtEachWrite", "CrashSwitch", "Moment"),
         "steersman.testing.crashes.process_crashes": ("PROCESS_CRASHES_VARIABLE", "survive_process_crashes"),
+        "steersman.testing.projects": ("apply_samples", "replay_readme", "without_descriptions"),
         "steersman.testing.round_trips": ("assert_round_trips",),
         "steersman.testing.served_cluster": ("served",),
         "steersman.testing.transcripts": ("console_blocks", "replay"),

@@ -1,4 +1,9 @@
-"""Bytes on the wire, the client's end: from a request as a value to an answer as a value."""
+"""Sends requests to an API server: the client's end of the network.
+
+`base` has the interface `Transport`; ``http/`` implements it over sockets, `in_memory` calls an app in this process,
+`fenced` checks a write fence. `config` says how to reach a cluster, ``auth/`` who the client is. `stream` and
+`watch_stream` read long responses, `services` calls other HTTP services of an operator.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -24,6 +24,8 @@ from steersman.webview.activity import ActivitySlice
 CONCERNS = ("stuck", "failing", "hot", "deleting", "held", "paused")
 #: Objects of one concern that the overview names; the others are counted.
 _NAMED = 50
+#: Children of one node of a tree that are shown.
+MOST_CHILDREN = 50
 #: Runs that the overview lists.
 _RECENT = 40
 #: Keys that the page of the queues lists.
@@ -58,13 +60,23 @@ class OverviewDocument(Struct, frozen=True, kw_only=True):
     recent: list[Reconcile]
 
 
+class Branch(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A node of the tree with the children that are shown: at most `MOST_CHILDREN`, not ready ones first if cut."""
+
+    object: ObjectName
+    ready: str = ""
+    detail: str = ""
+    children: tuple["Branch", ...] = ()
+    more_children: int = 0
+
+
 class ObjectDocument(Struct, frozen=True, kw_only=True):
     """The page of one object. The texts are those of ``steer why``."""
 
     view: ObjectView
     sentence: str
     next_run: str
-    tree: TreeNode | None
+    tree: Branch | None
 
 
 class QueuesDocument(Struct, frozen=True, kw_only=True):
@@ -114,11 +126,25 @@ def object_document(source: Introspection, name: ObjectName) -> ObjectDocument |
     view = source.view(name)
     if not view.exists and not view.reconciles:
         return None
+    tree = source.tree(name)
     return ObjectDocument(
         view=view,
         sentence=sentence(view),
         next_run=next_run(view, source.overview().now),
-        tree=source.tree(name),
+        tree=branch_of(tree) if tree is not None else None,
+    )
+
+
+def branch_of(node: TreeNode) -> Branch:
+    """Return a tree that a page can show, however many objects it has."""
+    is_cut = len(node.children) > MOST_CHILDREN
+    children = sorted(node.children, key=_readiness) if is_cut else node.children
+    return Branch(
+        object=node.object,
+        ready=node.ready,
+        detail=node.detail,
+        children=tuple(branch_of(child) for child in children[:MOST_CHILDREN]),
+        more_children=max(len(children) - MOST_CHILDREN, 0),
     )
 
 
@@ -199,6 +225,11 @@ def _concern_of(one: ObjectSummary) -> str:
     if one.failures or one.result is Result.FAILED:
         return "failing"
     return by_phase or ("deleting" if one.is_deleting else "")
+
+
+def _readiness(node: TreeNode) -> int:
+    """Sort stably by what a person wants to see first, if there is more than fits."""
+    return {"False": 0, "Unknown": 1}.get(node.ready, 2)
 
 
 def _oldest_first(one: ObjectSummary) -> tuple[float, ObjectName]:

@@ -35,7 +35,7 @@ def _kubectl(server: RunningServer, folder: Path, command: list[str]) -> str:
 
 
 def test_kubectl_prints_what_it_printed_on_a_real_server(running_server: RunningServer, tmp_path: Path) -> None:
-    """Whoever knows kubectl must not be able to tell the embedded server from a real one."""
+    """A kubectl user must not notice a difference between the embedded server and a real one."""
     write_files(tmp_path)
     assert "created" in _kubectl(running_server, tmp_path, ["create", "-f", "event.yaml"]), EVENT
     differences = {}
@@ -52,7 +52,7 @@ def test_kubectl_prints_what_it_printed_on_a_real_server(running_server: Running
 
 
 def test_kubectl_says_that_a_definition_is_missing(running_server: RunningServer, tmp_path: Path) -> None:
-    """Whoever applies a sample too early must not be told about validation: kubectl falls back to OpenAPI v2 then."""
+    """A sample applied too early must not fail with a validation error: kubectl falls back to OpenAPI v2 then."""
     sample = tmp_path / "sample.yaml"
     sample.write_text("apiVersion: nobody.example.com/v1\nkind: Nothing\nmetadata: {name: a}\n")
     told = _kubectl(running_server, tmp_path, ["apply", "-f", str(sample)])

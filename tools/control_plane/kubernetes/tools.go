@@ -1,10 +1,13 @@
 //go:build tools
 
-// Package tools names the programs that `make control-plane` builds, so that go.mod pins all they need.
+// Package tools names the programs that `make control-plane` and `make real-cluster` build, so that go.mod pins all they need.
 package tools
 
 import (
 	_ "k8s.io/kubernetes/cmd/kube-apiserver"
 	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
+	_ "k8s.io/kubernetes/cmd/kube-proxy"
+	_ "k8s.io/kubernetes/cmd/kube-scheduler"
 	_ "k8s.io/kubernetes/cmd/kubectl"
+	_ "k8s.io/kubernetes/cmd/kubelet"
 )

@@ -1,1 +1,1 @@
-"""The kinds of the operator custompod, a module for each version of each."""
+"""The kinds of the operator custompod, one module for each version of each kind."""

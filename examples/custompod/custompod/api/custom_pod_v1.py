@@ -1,4 +1,4 @@
-"""CustomPod, as zhhnzw.mock.com/v1: its definition, its schema and its permissions come from these classes."""
+"""CustomPod, as zhhnzw.mock.com/v1: the CRD and the RBAC permissions are derived from these classes."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from steersman.schema import Column, Maximum, Minimum, Opaque, PreserveUnknown, 
 
 
 class CustomPodSpec(Model):
-    """What a user asks for."""
+    """The wanted state."""
 
     replicas: Annotated[int, Minimum(0), Maximum(100)]
     template: Annotated[PodTemplateSpec, Opaque()] | None = None
@@ -16,7 +16,7 @@ class CustomPodSpec(Model):
 
 @constrained(PreserveUnknown())
 class CustomPodStatus(Status):
-    """What the operator saw; conditions come with it."""
+    """The observed state, with conditions."""
 
     replicas: int = 0
     ready_replicas: int = 0

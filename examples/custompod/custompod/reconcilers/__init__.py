@@ -1,1 +1,1 @@
-"""What the operator custompod does, a module for each kind."""
+"""Reconcilers of the operator custompod, one module for each kind."""

@@ -1,4 +1,4 @@
-"""What the operator does for a CustomPod: as many pods as wished, and another one for each that fails."""
+"""The reconciler of CustomPod: keeps the wanted number of pods running, and replaces those that fail."""
 
 from steersman import Context, Invalid, Permanent, Retry
 from steersman.concurrency import slow_start
@@ -7,14 +7,14 @@ from steersman.kinds.core_v1 import Pod
 
 from custompod.api.custom_pod_v1 import CustomPod
 from custompod.operator import operator
-from custompod.pods import has_ended, is_ready, pod_of, worth
+from custompod.pods import has_ended, is_ready, keep_order, pod_of
 
 
 @operator.reconciler(CustomPod, owns=[Pod])
 async def reconcile(custom_pod: CustomPod, ctx: Context[CustomPod]) -> None:
-    """Create and delete pods until there are as many as wished."""
+    """Create and delete pods until there are as many as wanted."""
     wanted = custom_pod.spec.replicas
-    pods = sorted((pod for pod in ctx.owned(Pod) if not pod.is_deleting), key=worth)
+    pods = sorted((pod for pod in ctx.owned(Pod) if not pod.is_deleting), key=keep_order)
     running = [pod for pod in pods if not has_ended(pod)]
     kept, surplus = running[:wanted], running[wanted:]
     for pod in [*filter(has_ended, pods), *surplus]:
@@ -40,15 +40,15 @@ async def reconcile(custom_pod: CustomPod, ctx: Context[CustomPod]) -> None:
 
 
 def report(custom_pod: CustomPod, pods: list[Pod], problem: str, ctx: Context[CustomPod]) -> None:
-    """Say in the status what there is."""
+    """Write the observed pods into the status."""
     ready, wanted = sum(is_ready(pod) for pod in pods), custom_pod.spec.replicas
     custom_pod.status.replicas = len(pods)
     custom_pod.status.ready_replicas = ready
     custom_pod.status.pod_names = sorted(pod.name for pod in pods)
     custom_pod.status.selector = f"app={custom_pod.name}"
-    told = f"{ready} of {wanted} pods are ready"
+    message = f"{ready} of {wanted} pods are ready"
     if problem:
         ctx.condition("Progressing", False, "FailedCreate", problem)
     else:
-        ctx.condition("Progressing", ready < wanted, "WaitingForPods" if ready < wanted else "Complete", told)
-    ctx.condition("Ready", ready == wanted, "AllReady" if ready == wanted else "NotAllReady", told)
+        ctx.condition("Progressing", ready < wanted, "WaitingForPods" if ready < wanted else "Complete", message)
+    ctx.condition("Ready", ready == wanted, "AllReady" if ready == wanted else "NotAllReady", message)

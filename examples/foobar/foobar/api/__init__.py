@@ -1,1 +1,1 @@
-"""The kinds of the operator foobar, a module for each version of each."""
+"""The kinds of the operator foobar, one module for each version of each kind."""

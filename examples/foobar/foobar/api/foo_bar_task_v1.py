@@ -1,7 +1,7 @@
-"""FooBarTask, as internal.test.example.com/v1: one thing to do for a FooBar. Users read them, only the operator writes.
+"""FooBarTask, as internal.test.example.com/v1: one task for a FooBar. Users read them, only the operator writes.
 
-Tasks are the operator's memory: a task that applies something stays until it is revoked, so what was applied is known
-whatever users do to their own objects, and whenever the operator was restarted.
+Tasks are the operator's durable state: a task that applies something stays until it is revoked, so the operator knows
+what was applied even if users change their own objects or the operator restarts.
 """
 
 from datetime import datetime
@@ -16,7 +16,7 @@ Progress = Literal["Pending", "Succeeded", "Failed"]
 
 @constrained(Rule("self == oldSelf", "a task never changes"))
 class FooBarTaskSpec(Model):
-    """What is to be done, for which object."""
+    """The operation, and the object that it is for."""
 
     operation: Operation
     target: Annotated[str, MinLength(1)]
@@ -26,7 +26,7 @@ class FooBarTaskSpec(Model):
 
 
 class FooBarTaskStatus(Status):
-    """How far it is."""
+    """The progress of a task."""
 
     progress: Progress = "Pending"
     message: str = ""
@@ -44,9 +44,9 @@ class FooBarTaskStatus(Status):
     ],
 )
 class FooBarTask(Resource[FooBarTaskSpec, FooBarTaskStatus]):
-    """One thing to do for a FooBar."""
+    """One task for a FooBar."""
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing more will be done for it."""
+        """Whether it has ended, successfully or not."""
         return self.status.progress != "Pending"

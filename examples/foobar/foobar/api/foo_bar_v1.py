@@ -1,4 +1,4 @@
-"""FooBar, as test.example.com/v1: what users write and read. Its definition and its permissions come from here."""
+"""FooBar, as test.example.com/v1, for users: the CRD and the RBAC permissions are derived from these classes."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -6,19 +6,19 @@ from typing import Annotated, Literal
 from steersman import Model, Resource, custom_resource
 from steersman.schema import Int64, MinLength
 
-#: Where an object stands; empty before anybody looked at it.
+#: State of an object; empty before its first reconcile.
 State = Literal["", "Applying", "ApplySucceed", "ApplyFailed", "Revoking", "RevokeSucceed", "RevokeFailed"]
 
 
 class FooBarSpec(Model):
-    """What a user asks for: that something is applied to a target."""
+    """The wanted state: something is applied to a target."""
 
     target: Annotated[str, MinLength(1)]
     type: str | None = None
 
 
 class FooBarStatus(Model):
-    """What the operator did last, and when. It can be rebuilt at any time: nothing is decided by it."""
+    """The last operation and its time. It can be rebuilt at any time: no decision depends on it."""
 
     status: State = ""
     message: str = ""

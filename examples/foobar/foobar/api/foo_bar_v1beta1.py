@@ -1,4 +1,4 @@
-"""FooBar, as test.example.com/v1beta1, where the target is a reference. The objects of both versions are the same."""
+"""FooBar, as test.example.com/v1beta1, in which the target is a reference. Both versions serve the same objects."""
 
 from typing import Annotated
 
@@ -9,13 +9,13 @@ from foobar.api.foo_bar_v1 import FooBar, FooBarStatus
 
 
 class TargetRef(Model):
-    """What something is applied to."""
+    """The target of a FooBar."""
 
     name: Annotated[str, MinLength(1)]
 
 
 class FooBarSpec(Model):
-    """What a user asks for: that something is applied to a target."""
+    """The wanted state: something is applied to a target."""
 
     target_ref: TargetRef
     type: str | None = None

@@ -1,1 +1,1 @@
-"""What the operator foobar does, a module for each kind."""
+"""Reconcilers of the operator foobar, one module for each kind."""

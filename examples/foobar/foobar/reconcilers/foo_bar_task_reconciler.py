@@ -1,4 +1,4 @@
-"""The worker: does what a task says, so often as it takes but not for ever, and remembers how it went."""
+"""The reconciler of FooBarTask: runs a task, with a limited number of attempts, and records the result."""
 
 from steersman import Context, Permanent, Retry
 
@@ -7,9 +7,9 @@ from foobar.api.foo_bar_task_v1 import FooBarTask, Progress
 from foobar.operator import operator
 from foobar.tasks import FINALIZER
 
-#: How often a task is tried before it counts as failed; the pauses between are 1, 2, 4, … seconds.
+#: Attempts before a task has failed; the delays between them are 1, 2, 4, … seconds.
 MOST_ATTEMPTS = 5
-#: Seconds for which a task that is over can be looked at.
+#: Seconds for which a finished task is kept.
 TTL = 600.0
 
 _ACTIONS = {"Apply": apply, "Revoke": revoke}
@@ -17,7 +17,7 @@ _ACTIONS = {"Apply": apply, "Revoke": revoke}
 
 @operator.reconciler(FooBarTask, workers=4, finalizer=FINALIZER)
 async def work(task: FooBarTask, ctx: Context[FooBarTask]) -> None:
-    """Do it; doing it again does no harm. What a server or a network does wrong is retried by the framework."""
+    """Run the task, which is idempotent. Errors of the API server and the network are retried by the framework."""
     if task.is_finished:
         await _expire(task, ctx)
         return
@@ -37,7 +37,7 @@ async def work(task: FooBarTask, ctx: Context[FooBarTask]) -> None:
 
 @work.cleanup
 async def undo(task: FooBarTask, ctx: Context[FooBarTask]) -> None:
-    """Undo what a task applied, before it goes: whoever deletes it by hand would take our knowledge of it away."""
+    """Revoke what a task applied before it is deleted: otherwise the operator would not know about it any more."""
     if task.spec.operation == "Apply":
         await revoke(task, ctx)
 
@@ -50,7 +50,7 @@ def _finish(task: FooBarTask, progress: Progress, message: str, ctx: Context[Foo
 
 
 async def _expire(task: FooBarTask, ctx: Context[FooBarTask]) -> None:
-    """Delete a task when its time is over; those that applied something are kept, as they are what we know of it."""
+    """Delete a task after its TTL; tasks that applied something stay, because they are the durable state."""
     if task.spec.operation == "Apply" or task.status.finished_at is None:
         return
     left = TTL - (ctx.now() - task.status.finished_at).total_seconds()

@@ -1,1 +1,1 @@
-"""The kinds of the operator kubewatch, a module for each version of each."""
+"""The kinds of the operator kubewatch, one module for each version of each kind."""

@@ -1,4 +1,4 @@
-"""Watcher, as kubewatch.example.com/v1: its definition, its schema and its permissions come from these classes."""
+"""Watcher, as kubewatch.example.com/v1: the CRD and the RBAC permissions are derived from these classes."""
 
 from typing import Annotated, Literal
 
@@ -22,14 +22,14 @@ class WatchedResource(Model):
     #: Empty for all namespaces.
     namespace: str = ""
     label_selector: str = ""
-    #: None of them means all.
+    #: Empty for all events.
     events: list[Event] = sparse(list)
-    #: Which part of an object must change for an update to count.
+    #: Part of an object that must change for an update.
     update_on: UpdateOn = "any"
 
     @property
     def gvr(self) -> GroupVersionResource:
-        """Where it is served."""
+        """Group, version and resource of the URL."""
         return GroupVersionResource(self.group, self.version, self.resource)
 
 
@@ -49,7 +49,7 @@ class SecretRef(Model):
     ),
 )
 class Handler(Model):
-    """Where notifications go."""
+    """A receiver of notifications."""
 
     type: HandlerType
     #: ``https://…``; for smtp ``smtp://[USER@]HOST[:PORT]``.
@@ -62,23 +62,23 @@ class Handler(Model):
     recipients: Annotated[list[str], MinItems(1)] | None = None
 
     def __str__(self) -> str:
-        """Name it without its URL, which may be a secret."""
+        """Return a name without the URL, which may be a secret."""
         return f"{self.type} {self.secret_ref.name}" if self.secret_ref else self.type
 
 
 class WatcherSpec(Model):
-    """What to watch, and whom to tell."""
+    """What to watch, and the handlers to notify."""
 
     resources: Annotated[list[WatchedResource], MinItems(1)]
     handlers: Annotated[list[Handler], MinItems(1)]
     #: Whether the values of Secrets are left out.
     redact_secrets: bool = True
-    #: How often a notification is tried again before it is given up.
+    #: Number of retries before a notification is given up.
     max_retries: Annotated[int, Minimum(0), Maximum(20)] = 5
 
 
 class WatcherStatus(Status):
-    """The conditions Ready and DeliveryDegraded, and how many notifications were given up."""
+    """The conditions Ready and DeliveryDegraded, and the number of notifications that were given up."""
 
     dead_letters: int = 0
 
@@ -93,4 +93,4 @@ class WatcherStatus(Status):
     ],
 )
 class Watcher(Resource[WatcherSpec, WatcherStatus]):
-    """Tells others what happens to objects."""
+    """Notifies handlers about changes of objects."""

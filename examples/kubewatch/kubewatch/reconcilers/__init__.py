@@ -1,1 +1,1 @@
-"""What the operator kubewatch does, a module for each kind."""
+"""Reconcilers of the operator kubewatch, one module for each kind."""

@@ -1,1 +1,1 @@
-"""The kinds of the operator mgors, a module for each version of each."""
+"""The kinds of the operator mgors, one module for each version of each kind."""

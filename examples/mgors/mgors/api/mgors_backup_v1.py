@@ -1,4 +1,4 @@
-"""MgorsBackup, as mongo.example.com/v1: one backup of a replica set, with its data for as long as it exists."""
+"""MgorsBackup, as mongo.example.com/v1: one backup of a replica set. Its data is deleted with the object."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -9,9 +9,9 @@ from steersman.schema import Column, MinLength, Rule, constrained
 State = Literal["waiting", "running", "ready", "error"]
 
 
-@constrained(Rule("self == oldSelf", "a backup cannot be changed: make another one"))
+@constrained(Rule("self == oldSelf", "a backup cannot be changed: create another one"))
 class MgorsBackupSpec(Model):
-    """Of what, and how."""
+    """What is backed up, and how."""
 
     cluster_name: Annotated[str, MinLength(1)]
     type: Literal["logical"] = "logical"
@@ -20,10 +20,10 @@ class MgorsBackupSpec(Model):
 
 
 class MgorsBackupStatus(Status):
-    """How far it is, and what it contains."""
+    """The progress of a backup, and what it contains."""
 
     state: State = "waiting"
-    #: The folder, below the operator's volume of backups.
+    #: Folder in the operator's volume of backups.
     destination: str = ""
     size_bytes: int = 0
     documents: int = 0
@@ -50,5 +50,5 @@ class MgorsBackup(Resource[MgorsBackupSpec, MgorsBackupStatus]):
 
     @property
     def is_finished(self) -> bool:
-        """Whether it is over, successful or not."""
+        """Whether it has ended, successfully or not."""
         return self.status.state in ("ready", "error")

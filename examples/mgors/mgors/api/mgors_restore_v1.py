@@ -1,4 +1,4 @@
-"""MgorsRestore, as mongo.example.com/v1: a backup is loaded into a replica set, once."""
+"""MgorsRestore, as mongo.example.com/v1: loads a backup into a replica set, once."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -8,31 +8,31 @@ from steersman.schema import Column, MinLength, Rule, constrained
 
 from mgors.api.mgors_backup_v1 import State
 
-#: The steps of a restore, in their order. Until ``Swapping`` begins, what is in the replica set is not touched.
+#: Steps of a restore, in order. Existing data is not touched before ``Swapping``.
 Phase = Literal["Checking", "Loading", "SettingAside", "Swapping", "Cleaning", "Done"]
 
 
-@constrained(Rule("self == oldSelf", "a restore cannot be changed: make another one"))
+@constrained(Rule("self == oldSelf", "a restore cannot be changed: create another one"))
 class MgorsRestoreSpec(Model):
-    """What is loaded, and into what. Databases of the backup replace those of the replica set."""
+    """The backup and the replica set. Databases of the backup replace those of the replica set."""
 
     cluster_name: Annotated[str, MinLength(1)]
     backup_name: Annotated[str, MinLength(1)]
-    #: Restore users and roles as well, if the backup has them. Users that exist and are not in it stay.
+    #: Restore users and roles as well, if the backup has them. Existing users that it does not contain stay.
     users_and_roles: bool = False
 
 
 class MgorsRestoreStatus(Status):
-    """How far it is. A restore that is interrupted goes on from here."""
+    """The progress of a restore. An interrupted restore continues from here."""
 
     state: State = "waiting"
     phase: Phase = "Checking"
     #: Collections of the backup that are done in this phase.
     position: int = 0
     collections: int = 0
-    #: Documents that were loaded so far.
+    #: Number of documents loaded so far.
     documents: int = 0
-    #: For people: ``loading shop.orders, 40000 of 100000 documents``.
+    #: Text for users: ``loading shop.orders, 40000 of 100000 documents``.
     progress: str = ""
     start: datetime | None = None
     completed: datetime | None = None
@@ -54,5 +54,5 @@ class MgorsRestore(Resource[MgorsRestoreSpec, MgorsRestoreStatus]):
 
     @property
     def is_finished(self) -> bool:
-        """Whether it is over, successful or not."""
+        """Whether it has ended, successfully or not."""
         return self.status.state in ("ready", "error")

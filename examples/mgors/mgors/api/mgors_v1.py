@@ -1,4 +1,4 @@
-"""Mgors, as mongo.example.com/v1: its definition, its schema and its permissions come from these classes."""
+"""Mgors, as mongo.example.com/v1: the CRD and the RBAC permissions are derived from these classes."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -14,17 +14,17 @@ Port = Annotated[int, Minimum(1), Maximum(65535)]
 class Storage(Model):
     """The disk of each member."""
 
-    #: May grow where the class allows it.
+    #: Can be increased if the storage class allows it.
     size: IntOrString | None = None
     class_name: str | None = None
-    #: What becomes of disks that are not needed any more.
+    #: Whether disks that are no longer needed are kept or deleted.
     retain: Retain = "Retain"
 
 
 class Auth(Model):
-    """Who may do everything."""
+    """The administrator."""
 
-    #: A Secret with ``username`` and ``password`` of the administrator; one is made where none is named.
+    #: A Secret with ``username`` and ``password`` of the administrator; without it one is generated.
     secret_name: str | None = None
 
 
@@ -36,7 +36,7 @@ class SecretRef(Model):
 
 
 class Role(Model):
-    """What a user may do, in which database."""
+    """A role of a user in a database."""
 
     name: str
     db: str
@@ -60,40 +60,40 @@ class Monitoring(Model):
 
 @constrained(Opaque())
 class BackupStorage(Model):
-    """Where backups are: a folder of the operator's volume of backups."""
+    """Where backups are stored: a folder in the operator's volume of backups."""
 
     folder: str = ""
 
 
 class BackupPlan(Model):
-    """Backups that are made by themselves."""
+    """Scheduled backups."""
 
-    #: As CronJobs write it, in UTC unless it names a zone.
+    #: In the syntax of CronJobs, in UTC unless it names a time zone.
     schedule: str | None = None
     storage: BackupStorage | None = None
-    #: How many of the scheduled backups that succeeded are kept.
+    #: Number of successful scheduled backups to keep.
     keep: Annotated[int, Minimum(1)] = 7
-    #: A backup that could not begin for so long is left out.
+    #: A backup that could not start within this time is skipped.
     starting_deadline_seconds: int = 120
 
 
 class Unsafe(Model):
-    """What can cost data and has to be allowed."""
+    """Settings that can lose data and must be allowed explicitly."""
 
     #: Allow an even number of voters.
     replica_set_size: bool = False
-    #: Allow forced reconfigurations when the majority is lost. Each one needs a consent of its own, by annotation.
+    #: Allow forced reconfigurations when the majority is lost. Each one needs its own consent, by annotation.
     force_reconfig_on_lost_quorum: bool = False
 
 
 @constrained(
-    # Seven vote at most, whatever their number is.
+    # At most seven members vote.
     Rule(
         "self.members + self.arbiters >= 7 || (self.members + self.arbiters) % 2 == 1 || "
         "(has(self.unsafe) && self.unsafe.replicaSetSize)",
         "voting members must be odd, arbiters included (or unsafe.replicaSetSize)",
     ),
-    # The members of a set that runs know it by its name and each other by their ports.
+    # Running members identify the set by its name and each other by their ports.
     Rule(
         "has(self.replicaSetName) == has(oldSelf.replicaSetName) && "
         "(!has(self.replicaSetName) || self.replicaSetName == oldSelf.replicaSetName)",
@@ -107,17 +107,17 @@ class Unsafe(Model):
     ),
 )
 class MgorsSpec(Model):
-    """The replica set that a user asks for."""
+    """The wanted replica set."""
 
     members: Annotated[int, Minimum(1), Maximum(50)]
     arbiters: Annotated[int, Minimum(0), Maximum(1)] = 0
-    #: The name of the object unless another is given.
+    #: Defaults to the name of the object.
     replica_set_name: Annotated[str, Pattern("^[a-zA-Z0-9_-]{1,63}$")] | None = None
     image: str = "mongo:7.0"
-    #: Features of newer versions stay off while this is set, so that there is a way back to this version; as ``6.0``.
+    #: Keeps features of newer versions disabled, so that a downgrade to this version is possible; such as ``6.0``.
     feature_compatibility_version: Annotated[str, Pattern("^[0-9]+[.][0-9]+$")] | None = None
     port: Port = 27017
-    #: No pods; the disks stay.
+    #: Deletes all pods and keeps the disks.
     pause: bool = False
     storage: Storage | None = None
     auth: Auth | None = None
@@ -128,7 +128,7 @@ class MgorsSpec(Model):
 
 
 class MemberStatus(Model):
-    """One member, as it was last seen."""
+    """One member, as last observed."""
 
     name: str
     host: str
@@ -137,19 +137,19 @@ class MemberStatus(Model):
 
 @constrained(Opaque())
 class MgorsStatus(Status):
-    """What the operator saw; conditions come with it."""
+    """The observed state."""
 
     members: int = 0
     ready_members: int = 0
     selector: str = ""
-    #: The pod that takes writes; empty when none does.
+    #: Pod of the primary; empty if there is none.
     primary: str = ""
-    #: The last one that did, while there is none.
+    #: Pod of the last primary, also while there is none.
     last_primary: str = ""
     replica_set: list[MemberStatus] = sparse(list)
-    #: The time that the last scheduled backup was due at.
+    #: Time at which the last scheduled backup was due.
     last_schedule_time: datetime | None = None
-    #: The last backup that succeeded.
+    #: Name of the last successful backup.
     last_backup: str = ""
 
 
@@ -177,5 +177,5 @@ class Mgors(Resource[MgorsSpec, MgorsStatus]):
 
     @property
     def set_name(self) -> str:
-        """What the members call themselves."""
+        """Name of the replica set in MongoDB."""
         return self.spec.replica_set_name or self.name

@@ -1,1 +1,1 @@
-"""What the operator mgors does, a module for each kind."""
+"""Reconcilers of the operator mgors, one module for each kind."""

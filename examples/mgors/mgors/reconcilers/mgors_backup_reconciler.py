@@ -1,4 +1,4 @@
-"""Reconciles a MgorsBackup: a dump of a secondary, which is removed with the object."""
+"""The reconciler of MgorsBackup: a dump of a secondary, whose files are deleted with the object."""
 
 import os
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from steersman import Context, Retry
 
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_v1 import Mgors
-from mgors.backups import PlaceError, destination_of, folder_at
+from mgors.backups import DestinationError, destination_of, folder_at
 from mgors.connections import Dial, Limit, MemberError
 from mgors.discovery import find_connector, find_members
 from mgors.dump import NotSupportedError, dump
-from mgors.maintenance import let_go, try_hold
+from mgors.maintenance import release_lease, try_acquire_lease
 from mgors.manifest import remove
 from mgors.members import State
 from mgors.settings import Settings
@@ -27,16 +27,16 @@ class MgorsBackupReconciler:
     dial: Dial
 
     async def reconcile(self, backup: MgorsBackup, ctx: Context[MgorsBackup]) -> None:
-        """Wait for the Lease and for a member; then say so, and then do it: what runs is seen to run."""
+        """Wait for the Lease and for a member; then report that it runs, and in the next reconcile run it."""
         status = backup.status
         if backup.is_finished:
-            await let_go(backup, ctx)
+            await release_lease(backup, ctx)
             return
         mgors = await ctx.get(Mgors, backup.spec.cluster_name)
         if mgors is None:
-            await _end(backup, ctx, f"there is no Mgors {backup.spec.cluster_name}")
+            await _end(backup, ctx, f"the Mgors {backup.spec.cluster_name} does not exist")
             return
-        if not await try_hold(backup, ctx):
+        if not await try_acquire_lease(backup, ctx):
             ctx.requeue_after(_SOON)
             return
         try:
@@ -47,13 +47,13 @@ class MgorsBackupReconciler:
         except MemberError as error:
             status.error = str(error)
             raise Retry(str(error), after=_SOON) from None
-        except (OSError, PlaceError, NotSupportedError) as error:
+        except (OSError, DestinationError, NotSupportedError) as error:
             await _end(backup, ctx, str(error))
             return
         await _end(backup, ctx, "")
 
     async def _dump(self, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsBackup]) -> None:
-        """Dump a secondary: that costs the primary nothing. A set with one member has only that."""
+        """Dump a secondary, to spare the primary; a set with one member has only the primary."""
         connector = await find_connector(mgors, ctx, self.dial)
         found = await find_members(mgors, ctx, connector)
         source = found.get(State.SECONDARY) or found.get(State.PRIMARY)
@@ -68,17 +68,17 @@ class MgorsBackupReconciler:
         status.collections = len(manifest.collections)
 
     async def cleanup(self, backup: MgorsBackup, ctx: Context[MgorsBackup]) -> None:
-        """Remove the data with the object."""
+        """Delete the files of the backup."""
         if backup.status.destination:
             try:
                 remove(folder_at(backup.status.destination, Settings.read(os.environ).backups))
-            except PlaceError as error:
-                ctx.log.warning("nothing is removed", extra={"error": str(error)})
-        await let_go(backup, ctx)
+            except DestinationError as error:
+                ctx.log.warning("no files are deleted", extra={"error": str(error)})
+        await release_lease(backup, ctx)
 
 
 def _begin(backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsBackup]) -> None:
-    """Say that it runs, and where: whoever removes it must know, even if the operator dies before it can say more."""
+    """Report that it runs, and its destination, so that a cleanup finds the files even if the operator crashes."""
     status = backup.status
     status.destination = destination_of(backup, mgors)
     status.state, status.start = "running", ctx.now().replace(microsecond=0)
@@ -94,4 +94,4 @@ async def _end(backup: MgorsBackup, ctx: Context[MgorsBackup], error: str) -> No
     else:
         ctx.event("BackupSucceeded", f"{status.documents} documents, {status.size_bytes} bytes")
     ctx.condition("Ready", not error, "BackupFailed" if error else "BackupSucceeded", error)
-    ctx.requeue_after(_AT_ONCE)  # the Lease is given back when everybody can see that it is over
+    ctx.requeue_after(_AT_ONCE)  # the Lease is released after the status shows the end

@@ -1,4 +1,4 @@
-"""Reconciles a Mgors: observe, decide on one action, report, apply, execute."""
+"""The reconciler of Mgors: observe, decide on one action, report, apply, execute."""
 
 import os
 from dataclasses import dataclass
@@ -8,24 +8,24 @@ from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.core_v1 import Pod
 from steersman.protocol import DeleteOptions
 
-from mgors.access import SecretError, ensure_keyfile, give_access
-from mgors.actions import Rest
+from mgors.access import SecretError, ensure_access, ensure_keyfile
+from mgors.actions import NoAction
 from mgors.api.mgors_v1 import Mgors
-from mgors.backups import keep_backups
+from mgors.backups import run_backup_schedule
 from mgors.connections import Connector, Dial, MemberError, fenced
-from mgors.disks import drop_disks, grow_disks
+from mgors.disks import delete_disks, grow_disks
 from mgors.execution import Executor
-from mgors.history import remember_initiated
+from mgors.history import record_initiation
 from mgors.metrics import Metrics
 from mgors.objects import arbiters_name, arbiters_of, members_of, selector_of, service_of
 from mgors.observation import observe
 from mgors.plan import arbiters_needed, decide, pods_needed
 from mgors.settings import Settings
 from mgors.situation import Situation
-from mgors.status_report import report, report_blind
+from mgors.status_report import report, report_unreachable
 
-#: Seconds that the members of a set that is deleted have to end in order. Then they end as they are.
-_FAREWELL = 120.0
+#: Seconds for an orderly shutdown of a deleted set. Then all pods are deleted at once.
+_SHUTDOWN_LIMIT = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,46 +36,46 @@ class MgorsReconciler:
     metrics: Metrics
 
     async def reconcile(self, mgors: Mgors, ctx: Context[Mgors]) -> None:
-        """Bring a replica set one step nearer to what its object says."""
+        """Bring a replica set one action closer to its spec."""
         settings = Settings.read(os.environ)
         try:
             connector = Connector(await ensure_keyfile(mgors, ctx), fenced(ctx), self.dial)
         except SecretError as error:
-            report_blind(mgors, ctx, error.reason, str(error))
+            report_unreachable(mgors, ctx, error.reason, str(error))
             ctx.requeue_after(settings.look_again)
             return
         situation = await observe(mgors, ctx, connector, settings)
         action = decide(situation)
         report(mgors, ctx, situation, action, self.metrics)
         await _apply(mgors, ctx, situation)
-        await give_access(mgors, ctx, situation, connector)
+        await ensure_access(mgors, ctx, situation, connector)
         try:
             await Executor(mgors, ctx, settings, connector).execute(action, situation)
         except MemberError as error:
             raise Retry(str(error), after=settings.look_again) from None
-        await keep_backups(mgors, ctx, self.metrics)
-        ctx.requeue_after(settings.look_every if isinstance(action, Rest) else settings.look_again)
+        await run_backup_schedule(mgors, ctx, self.metrics)
+        ctx.requeue_after(settings.look_every if isinstance(action, NoAction) else settings.look_again)
 
     async def cleanup(self, mgors: Mgors, ctx: Context[Mgors]) -> None:
-        """End the primary last, so that the others have all it has. A set that is broken keeps nobody waiting."""
+        """Delete the primary last, so that the others have all its data; wait for a broken set only briefly."""
         for stateful_set in ctx.owned(StatefulSet):
             if not stateful_set.is_deleting:
                 options = DeleteOptions(propagation_policy="Orphan")
                 await ctx.client.delete(stateful_set, options=options, missing_ok=True)
         pods = await ctx.list(Pod, selector_of(mgors))
-        is_late = (ctx.now() - (mgors.metadata.deletion_timestamp or ctx.now())).total_seconds() > _FAREWELL
+        is_late = (ctx.now() - (mgors.metadata.deletion_timestamp or ctx.now())).total_seconds() > _SHUTDOWN_LIMIT
         last = [pod for pod in pods if pod.name == mgors.status.last_primary and not is_late]
         for pod in [pod for pod in pods if pod not in last] or last:
             if not pod.is_deleting:
                 await ctx.delete(pod)
         if pods and not is_late:
             raise Retry(f"waiting for {', '.join(pod.name for pod in pods)} to end", after=1)
-        await drop_disks(mgors, ctx, range(max(mgors.spec.members, mgors.status.members)))
+        await delete_disks(mgors, ctx, range(max(mgors.spec.members, mgors.status.members)))
         self.metrics.forget(mgors)
 
 
 async def _apply(mgors: Mgors, ctx: Context[Mgors], situation: Situation) -> None:
-    """Apply the objects of the set. Pods of members that are still in the configuration are kept until they are not."""
+    """Apply the objects of the set. Pods stay until their members have left the configuration."""
     await ctx.apply(service_of(mgors))
     existing = {found.name: found for found in ctx.owned(StatefulSet)}
     running = {name: found.spec.replicas or 0 for name, found in existing.items()}
@@ -86,6 +86,6 @@ async def _apply(mgors: Mgors, ctx: Context[Mgors], situation: Situation) -> Non
         arbiters = arbiters_needed(situation, mgors.spec.arbiters, running.get(arbiters_name(mgors), 0))
         await ctx.apply(arbiters_of(mgors, arbiters))
     if situation.config is not None:
-        await remember_initiated(mgors, ctx, situation.config)
+        await record_initiation(mgors, ctx, situation.config)
     if not mgors.spec.pause:
-        await drop_disks(mgors, ctx, range(needed, max(needed, running.get(mgors.name, 0)) + 1))
+        await delete_disks(mgors, ctx, range(needed, max(needed, running.get(mgors.name, 0)) + 1))

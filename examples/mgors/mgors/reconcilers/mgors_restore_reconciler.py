@@ -1,4 +1,4 @@
-"""Reconciles a MgorsRestore: a backup is loaded beside what exists, compared, and swapped in, step by step."""
+"""The reconciler of MgorsRestore: load a backup next to the existing data, compare it, and swap them, step by step."""
 
 import os
 from collections.abc import AsyncIterator
@@ -10,19 +10,19 @@ from steersman import Context, Retry
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore, Phase
 from mgors.api.mgors_v1 import Mgors
-from mgors.backups import PlaceError, folder_at
+from mgors.backups import DestinationError, folder_at
 from mgors.connections import Dial, Limit, MemberError
 from mgors.discovery import find_connector, find_members
-from mgors.maintenance import let_go, try_hold
+from mgors.maintenance import release_lease, try_acquire_lease
 from mgors.manifest import DamagedError, read_manifest
 from mgors.members import State
 from mgors.restoring import Progress, Restoring
 from mgors.settings import Settings
 
 _AT_ONCE, _SOON = 0.001, 1.0
-#: Seconds of work after which the status is written.
+#: Seconds of work between two writes of the status.
 _REPORT_EVERY = 4.0
-#: Phases in which nothing that existed before has been touched.
+#: Phases in which existing data has not been touched.
 _UNTOUCHED: tuple[Phase, ...] = ("Checking", "Loading")
 
 
@@ -33,17 +33,17 @@ class MgorsRestoreReconciler:
     dial: Dial
 
     async def reconcile(self, restore: MgorsRestore, ctx: Context[MgorsRestore]) -> None:
-        """Wait for the Lease and for a primary; then take some steps, and write down how far it is."""
+        """Wait for the Lease and for a primary; then do some steps, and report the progress."""
         if restore.is_finished:
-            await let_go(restore, ctx)
+            await release_lease(restore, ctx)
             return
         mgors = await ctx.get(Mgors, restore.spec.cluster_name)
         backup = await ctx.get(MgorsBackup, restore.spec.backup_name)
         if mgors is None or backup is None or backup.status.state != "ready":
             absent = f"Mgors {restore.spec.cluster_name}" if mgors is None else f"backup {restore.spec.backup_name}"
-            await _end(restore, ctx, f"there is no {absent} that could be used")
+            await _end(restore, ctx, f"the {absent} does not exist or cannot be used")
             return
-        if not await try_hold(restore, ctx):
+        if not await try_acquire_lease(restore, ctx):
             ctx.requeue_after(_SOON)
             return
         status = restore.status
@@ -56,7 +56,7 @@ class MgorsRestoreReconciler:
         except MemberError as error:
             status.error = str(error)
             raise Retry(str(error), after=_SOON) from None
-        except (OSError, PlaceError, DamagedError) as error:
+        except (OSError, DestinationError, DamagedError) as error:
             await _end(restore, ctx, str(error))
             return
         if is_done:
@@ -66,7 +66,7 @@ class MgorsRestoreReconciler:
             ctx.requeue_after(_AT_ONCE)
 
     async def _work(self, restore: MgorsRestore, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsRestore]) -> bool:
-        """Take steps for a while; return whether that was all."""
+        """Do steps for a while; return whether the restore is complete."""
         if restore.spec.users_and_roles and not backup.spec.users_and_roles:
             raise DamagedError(f"the backup {backup.name} has no users and roles: spec.usersAndRoles was not set")
         status, begin = restore.status, ctx.now()
@@ -102,7 +102,7 @@ class MgorsRestoreReconciler:
             )
 
     async def cleanup(self, restore: MgorsRestore, ctx: Context[MgorsRestore]) -> None:
-        """Drop what was loaded beside, if the primary can be reached, and let others go on."""
+        """Drop the loaded collections, if the primary can be reached, and release the Lease."""
         mgors = await ctx.get(Mgors, restore.spec.cluster_name)
         backup = await ctx.get(MgorsBackup, restore.spec.backup_name)
         is_underway = not restore.is_finished and restore.status.phase in _UNTOUCHED
@@ -110,13 +110,13 @@ class MgorsRestoreReconciler:
             try:
                 async with self._restoring(restore, backup, mgors, ctx) as restoring:
                     await restoring.abandon()
-            except (OSError, MemberError, PlaceError, DamagedError) as error:
-                ctx.log.warning("what was loaded beside stays", extra={"tag": tag_of(restore), "error": str(error)})
-        await let_go(restore, ctx)
+            except (OSError, MemberError, DestinationError, DamagedError) as error:
+                ctx.log.warning("the loaded collections stay", extra={"tag": tag_of(restore), "error": str(error)})
+        await release_lease(restore, ctx)
 
 
 def tag_of(restore: MgorsRestore) -> str:
-    """Return what distinguishes the collections of a restore from those of others."""
+    """Return the tag in the names of the collections of a restore."""
     return restore.uid[:8]
 
 
@@ -129,19 +129,19 @@ def _write(restore: MgorsRestore, progress: Progress, total: int) -> None:
     status = restore.status
     status.phase, status.position, status.documents = progress.phase, progress.position, progress.documents
     if progress.phase in ("SettingAside", "Swapping", "Cleaning", "Done"):
-        status.documents = total  # also those that were loaded by an operator that died before it could write it down
+        status.documents = total  # includes those of an operator that crashed before it wrote the status
     status.progress = f"{progress.text}; {status.documents} of {total} documents are loaded"
 
 
 async def _end(restore: MgorsRestore, ctx: Context[MgorsRestore], error: str) -> None:
     status = restore.status
     if error and status.phase in ("SettingAside", "Swapping"):
-        error += f"; what was replaced is kept in the collections mgors-old.{tag_of(restore)}.*"
+        error += f"; the replaced data is kept in the collections mgors-old.{tag_of(restore)}.*"
     status.state, status.error = ("error" if error else "ready"), error
     status.completed = ctx.now().replace(microsecond=0)
     if error:
         ctx.event("RestoreFailed", error, kind="Warning")
     else:
-        ctx.event("RestoreCompleted", f"{status.documents} documents, and they are those of the backup")
+        ctx.event("RestoreCompleted", f"{status.documents} documents, identical to those of the backup")
     ctx.condition("Ready", not error, "RestoreFailed" if error else "RestoreCompleted", error)
-    ctx.requeue_after(_AT_ONCE)  # the Lease is given back when everybody can see that it is over
+    ctx.requeue_after(_AT_ONCE)  # the Lease is released after the status shows the end

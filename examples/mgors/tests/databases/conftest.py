@@ -1,15 +1,15 @@
-"""Gives each test a world of its own: a cluster, a node that runs mongod as a process, and the operator."""
+"""Fixtures for tests with real databases: a cluster, a node that runs mongod processes, and the operator."""
 
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
-from mongod_world import FAST, NoMongodError, StartWorld, World, mongod, running
+from mongod_testbed import FAST, MongodTestbed, NoMongodError, StartTestbed, mongod, running
 from steersman.testing import Cluster
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the driver be: it waits for no connection to close, and leaves one that it is making when it is cancelled.
+    """Ignore warnings about connections of the driver, which does not wait until they are closed.
 
     The collector of garbage finds them. Nothing else may be left to it.
     """
@@ -21,7 +21,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Make everything fast; give the folder of backups."""
+    """Set short time limits; return the folder of backups."""
     backups = tmp_path / "backups"
     for name, value in {**FAST, "MGORS_BACKUPS": str(backups)}.items():
         monkeypatch.setenv(name, value)
@@ -29,14 +29,14 @@ def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(cluster: Cluster, tmp_path: Path) -> StartWorld:
-    """Give a function that runs a world, with the operator unless the test brings its own."""
+def start(cluster: Cluster, tmp_path: Path) -> StartTestbed:
+    """Return a function that runs a testbed, with the operator unless the test runs its own."""
     try:
         mongod()
     except NoMongodError as error:
         pytest.skip(str(error))
 
-    def begin(*, is_operated: bool = True) -> AbstractAsyncContextManager[World]:
+    def begin(*, is_operated: bool = True) -> AbstractAsyncContextManager[MongodTestbed]:
         return running(cluster, tmp_path / "node", is_operated=is_operated)
 
     return begin

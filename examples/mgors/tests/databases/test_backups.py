@@ -1,4 +1,4 @@
-"""Backups of real databases: made, kept, checked, and loaded again."""
+"""Backups of real databases: created, kept, verified and restored."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from bson import decode_all, encode
 from bson.codec_options import CodecOptions
-from mongod_world import NAME, StartWorld, World
+from mongod_testbed import NAME, MongodTestbed, StartTestbed
 from pymongo import AsyncMongoClient
 from steersman import meta
 from steersman.kinds.coordination_v1 import Lease
@@ -22,44 +22,44 @@ from mgors.main import operator
 from mgors.manifest import batches, offset_of
 from mgors.operator import mgors_operator
 
-#: Enough to take several batches, with an odd one at the end.
+#: Enough for several batches, with a smaller one at the end.
 DOCUMENTS = 100_000
 
 
-async def backed_up(world: World, name: str = "by-hand") -> MgorsBackup:
-    """Make a backup, and wait for its end."""
+async def backed_up(testbed: MongodTestbed, name: str = "by-hand") -> MgorsBackup:
+    """Create a backup, and wait for its end."""
     spec = MgorsBackupSpec(cluster_name=NAME)
-    await world.cluster.client.create(MgorsBackup(meta(name, namespace="default"), spec))
+    await testbed.cluster.client.create(MgorsBackup(meta(name, namespace="default"), spec))
 
     def found() -> MgorsBackup:
-        return next(one for one in world.cluster.list(MgorsBackup) if one.name == name)
+        return next(one for one in testbed.cluster.list(MgorsBackup) if one.name == name)
 
-    await world.until(lambda: found().is_finished)
+    await testbed.until(lambda: found().is_finished)
     assert found().status.error == ""
-    await world.until(lambda: not leases(world))
+    await testbed.until(lambda: not leases(testbed))
     return found()
 
 
-def leases(world: World) -> list[str]:
-    """Give the Leases of replica sets; a node has one as well."""
-    return [lease.name for lease in world.cluster.list(Lease) if lease.name.startswith("mgors-")]
+def leases(testbed: MongodTestbed) -> list[str]:
+    """Return the Leases of replica sets; a node has one as well."""
+    return [lease.name for lease in testbed.cluster.list(Lease) if lease.name.startswith("mgors-")]
 
 
-async def restored(world: World, name: str, backup: str) -> MgorsRestore:
+async def restored(testbed: MongodTestbed, name: str, backup: str) -> MgorsRestore:
     """Restore a backup, and wait for its end."""
     spec = MgorsRestoreSpec(cluster_name=NAME, backup_name=backup)
-    await world.cluster.client.create(MgorsRestore(meta(name, namespace="default"), spec))
+    await testbed.cluster.client.create(MgorsRestore(meta(name, namespace="default"), spec))
 
     def found() -> MgorsRestore:
-        return next(one for one in world.cluster.list(MgorsRestore) if one.name == name)
+        return next(one for one in testbed.cluster.list(MgorsRestore) if one.name == name)
 
-    await world.until(lambda: found().is_finished, within=60)
+    await testbed.until(lambda: found().is_finished, within=60)
     return found()
 
 
-async def write_many(world: World, count: int) -> None:
+async def write_many(testbed: MongodTestbed, count: int) -> None:
     """Write documents of many kinds, with an index."""
-    async with world.connected() as client:
+    async with testbed.connected() as client:
         orders = client.shop.orders
         for first in range(0, count, 10_000):
             numbers = range(first, min(first + 10_000, count))
@@ -74,58 +74,58 @@ def _document(number: int) -> dict[str, Any]:
     return {"_id": number, "customer": f"c{number % 97}", "at": at, "lines": [{"sku": "x" * 20, "n": number}]}
 
 
-async def test_everything_is_lost_and_restored(start: StartWorld, settings: Path) -> None:
-    """A hundred thousand documents, all disks gone, and byte by byte the same afterwards."""
-    async with start() as world:
-        await world.create(3)
-        await world.until_ready()
-        await write_many(world, DOCUMENTS)
-        backup = await backed_up(world)
+async def test_all_data_is_lost_and_restored(start: StartTestbed, settings: Path) -> None:
+    """A hundred thousand documents, all disks lost, and byte by byte the same afterwards."""
+    async with start() as testbed:
+        await testbed.create(3)
+        await testbed.until_ready()
+        await write_many(testbed, DOCUMENTS)
+        backup = await backed_up(testbed)
         assert backup.status.documents == DOCUMENTS + 1
         assert (settings / backup.status.destination / "manifest.json").exists()
-        for pod in world.pods():
-            world.lose_disk(pod)
-        await world.until(lambda: world.condition("Ready") == ("False", "DataLost"))
-        await world.until(lambda: "DataLost" in world.events)
-        typo = await restored(world, "typo", "by-hnad")
+        for pod in testbed.pods():
+            testbed.lose_disk(pod)
+        await testbed.until(lambda: testbed.condition("Ready") == ("False", "DataLost"))
+        await testbed.until(lambda: "DataLost" in testbed.events)
+        typo = await restored(testbed, "typo", "by-hnad")
         assert typo.status.state == "error"
-        await world.looks(2)
-        assert world.events.count("ReplicaSetInitiated") == 1
-        restore = await restored(world, "again", "by-hand")
+        await testbed.wait_reconciles(2)
+        assert testbed.events.count("ReplicaSetInitiated") == 1
+        restore = await restored(testbed, "again", "by-hand")
         assert (restore.status.state, restore.status.documents) == ("ready", DOCUMENTS + 1)
-        await world.until_ready()
-        assert await world.count() == DOCUMENTS
-        async with world.connected() as client:
+        await testbed.until_ready()
+        assert await testbed.count() == DOCUMENTS
+        async with testbed.connected() as client:
             orders = client.shop.get_collection("orders", codec_options=CodecOptions(tz_aware=True))
             assert await orders.find_one({"_id": 4711}) == _document(4711)
             assert "by_customer" in await client.shop.orders.index_information()
             assert (await client.crm.log.options())["capped"]
 
 
-async def test_a_backup_that_was_changed_is_not_restored(start: StartWorld, settings: Path) -> None:
-    """What is there stays as it is."""
-    async with start() as world:
-        await world.create(1)
-        await world.until_ready(1)
-        await world.write(0, 10)
-        backup = await backed_up(world)
+async def test_a_backup_that_was_changed_is_not_restored(start: StartTestbed, settings: Path) -> None:
+    """Existing data stays unchanged."""
+    async with start() as testbed:
+        await testbed.create(1)
+        await testbed.until_ready(1)
+        await testbed.write(0, 10)
+        backup = await backed_up(testbed)
         folder = settings / backup.status.destination
         [file] = folder.glob("*.bson")
         data = bytearray(file.read_bytes())
         data[-2] ^= 1
         file.write_bytes(data)
-        restore = await restored(world, "again", "by-hand")
+        restore = await restored(testbed, "again", "by-hand")
         assert restore.status.state == "error"
         assert "was changed" in restore.status.error
-        assert await world.count() == 10
-        await world.cluster.client.delete(backup)
-        await world.until(lambda: not folder.exists())
+        assert await testbed.count() == 10
+        await testbed.cluster.client.delete(backup)
+        await testbed.until(lambda: not folder.exists())
 
 
-async def everything(world: World) -> dict[str, Any]:
-    """Return all that a user can see in the databases: documents, definitions and indexes."""
+async def everything(testbed: MongodTestbed) -> dict[str, Any]:
+    """Return everything that a user can see in the databases: documents, definitions and indexes."""
     found: dict[str, Any] = {}
-    async with world.connected() as client:
+    async with testbed.connected() as client:
         for db in sorted(set(await client.list_database_names()) - {"admin", "config", "local"}):
             async for info in await client[db].list_collections():
                 name = info["name"]
@@ -139,10 +139,10 @@ async def everything(world: World) -> dict[str, Any]:
     return found
 
 
-async def write_everything(world: World) -> None:
-    """Write what MongoDB has beside ordinary collections."""
+async def write_everything(testbed: MongodTestbed) -> None:
+    """Create everything that MongoDB has besides ordinary collections."""
     long_ago = datetime(2020, 1, 1, tzinfo=UTC)
-    async with world.connected() as client:
+    async with testbed.connected() as client:
         shop = client.shop
         await shop.orders.insert_many([{"_id": number, "n": number % 7} for number in range(3_000)])
         await shop.orders.create_index([("n", 1)], name="by_n")
@@ -161,17 +161,17 @@ async def write_everything(world: World) -> None:
         await client.crm.people.create_index([("seen", 1)], name="expiring", expireAfterSeconds=3600)
 
 
-async def test_a_backup_has_everything_and_a_restore_brings_it_back(start: StartWorld) -> None:
-    """Time series and views as well: they were left out without a word, and their database was dropped."""
-    async with start() as world:
-        await world.create(1)
-        await world.until_ready(1)
-        await world.until(lambda: "admin.admin" in world.users())
-        await write_everything(world)
-        before = await everything(world)
-        backup = await backed_up(world)
+async def test_a_backup_contains_everything_and_a_restore_brings_it_back(start: StartTestbed) -> None:
+    """Time series and views, too: they were silently left out, and a restore dropped them."""
+    async with start() as testbed:
+        await testbed.create(1)
+        await testbed.until_ready(1)
+        await testbed.until(lambda: "admin.admin" in testbed.users())
+        await write_everything(testbed)
+        before = await everything(testbed)
+        backup = await backed_up(testbed)
         assert backup.status.collections == 7
-        async with world.connected() as client:
+        async with testbed.connected() as client:
             await client.shop.orders.delete_many({})
             await client.shop.drop_collection("temperatures")
             await client.shop.create_collection("few2", viewOn="orders", pipeline=[])
@@ -179,42 +179,42 @@ async def test_a_backup_has_everything_and_a_restore_brings_it_back(start: Start
             await client.shop.create_collection("newer", timeseries={"timeField": "at"})
             await client.crm.drop_collection("people")
             await client.other.things.insert_one({"_id": 1})
-        restore = await restored(world, "again", "by-hand")
+        restore = await restored(testbed, "again", "by-hand")
         assert (restore.status.state, restore.status.error) == ("ready", "")
-        after = await everything(world)
+        after = await everything(testbed)
         assert after.pop("other.things")
         assert after == before
 
 
 @pytest.mark.parametrize(("name", "type_"), [("system.buckets.x", "collection"), ("a", "queue")])
-def test_what_cannot_be_backed_up_fails_the_backup(name: str, type_: str) -> None:
-    """A backup that succeeds is complete; servers to come may have what nobody knows today."""
+def test_a_collection_that_cannot_be_backed_up_fails_the_backup(name: str, type_: str) -> None:
+    """A successful backup is complete; future servers may have unknown types of collections."""
     with pytest.raises(NotSupportedError, match=name):
         kind_of("shop", {"name": name, "type": type_}, {"y"})
     assert kind_of("shop", {"name": "system.buckets.y", "type": "collection"}, {"y"}) is None
 
 
-async def test_users_come_back_where_that_is_asked_for(start: StartWorld) -> None:
-    """Those that were made by hand have no Secret that they could be made of again."""
-    async with start() as world:
-        await world.create(1)
-        await world.until_ready(1)
-        await world.until(lambda: "admin.admin" in world.users())
-        async with world.connected() as client:
+async def test_users_are_restored_if_wanted(start: StartTestbed) -> None:
+    """Users that were created by hand have no Secret to create them from again."""
+    async with start() as testbed:
+        await testbed.create(1)
+        await testbed.until_ready(1)
+        await testbed.until(lambda: "admin.admin" in testbed.users())
+        async with testbed.connected() as client:
             await client.shop.command({"createRole": "clerk", "privileges": [], "roles": ["read"]})
             await client.shop.command({"createUser": "ann", "pwd": "secret", "roles": ["clerk"]})
-        await world.write(0, 10)
+        await testbed.write(0, 10)
         spec = MgorsBackupSpec(cluster_name=NAME, users_and_roles=True)
-        await world.cluster.client.create(MgorsBackup(meta("by-hand", namespace="default"), spec))
-        await world.until(lambda: world.cluster.list(MgorsBackup)[0].status.state == "ready")
-        async with world.connected() as client:
+        await testbed.cluster.client.create(MgorsBackup(meta("by-hand", namespace="default"), spec))
+        await testbed.until(lambda: testbed.cluster.list(MgorsBackup)[0].status.state == "ready")
+        async with testbed.connected() as client:
             await client.shop.command({"dropUser": "ann"})
             await client.shop.command({"dropRole": "clerk"})
         restore = MgorsRestoreSpec(cluster_name=NAME, backup_name="by-hand", users_and_roles=True)
-        await world.cluster.client.create(MgorsRestore(meta("again", namespace="default"), restore))
-        await world.until(lambda: world.cluster.list(MgorsRestore)[0].is_finished)
-        assert world.cluster.list(MgorsRestore)[0].status.error == ""
-        uri = f"mongodb://ann:secret@{world.host('shop-0')}/?replicaSet=shop&authSource=shop"
+        await testbed.cluster.client.create(MgorsRestore(meta("again", namespace="default"), restore))
+        await testbed.until(lambda: testbed.cluster.list(MgorsRestore)[0].is_finished)
+        assert testbed.cluster.list(MgorsRestore)[0].status.error == ""
+        uri = f"mongodb://ann:secret@{testbed.host('shop-0')}/?replicaSet=shop&authSource=shop"
         client = AsyncMongoClient(uri)
         try:
             assert await client.shop.orders.count_documents({}) == 10
@@ -222,137 +222,137 @@ async def test_users_come_back_where_that_is_asked_for(start: StartWorld) -> Non
             await client.close()
 
 
-async def test_a_restore_with_indexes_ends_while_a_member_is_down(start: StartWorld) -> None:
+async def test_a_restore_with_indexes_ends_while_a_member_is_down(start: StartTestbed) -> None:
     """An index build waits for all voters by default; each retry dropped all databases again, forever."""
-    async with start() as world:
-        await world.create(3)
-        await world.until_ready()
-        await write_many(world, 30_000)
-        async with world.connected() as client:
+    async with start() as testbed:
+        await testbed.create(3)
+        await testbed.until_ready()
+        await write_many(testbed, 30_000)
+        async with testbed.connected() as client:
             await client.crm.people.insert_one({"_id": 1})
             await client.crm.people.create_index([("seen", 1)], name="expiring", expireAfterSeconds=3600)
-        await backed_up(world)
-        world.take_down(world.secondaries[0])
-        async with world.connected() as client:
+        await backed_up(testbed)
+        testbed.take_down(testbed.secondaries[0])
+        async with testbed.connected() as client:
             await client.shop.orders.delete_many({"_id": {"$gt": 5}})
-        restore = await restored(world, "again", "by-hand")
+        restore = await restored(testbed, "again", "by-hand")
         assert (restore.status.state, restore.status.phase) == ("ready", "Done")
-        assert await world.count() == 30_000
+        assert await testbed.count() == 30_000
 
 
-async def test_what_is_there_stays_until_the_backup_is_loaded_and_verified(start: StartWorld, settings: Path) -> None:
-    """A backup that turns out to be damaged, or a primary that dies, costs nothing."""
-    async with start(is_operated=False) as world:
-        async with world.cluster.running(operator):
-            await world.create(1)
-            await world.until_ready(1)
-            await world.until(lambda: "admin.admin" in world.users())
-            await write_many(world, 25_000)
-            backup = await backed_up(world)
-            await world.write(1_000_000, 1)
+async def test_existing_data_stays_until_the_backup_is_loaded_and_verified(start: StartTestbed, settings: Path) -> None:
+    """A damaged backup, or a primary that is killed, must cost nothing."""
+    async with start(is_operated=False) as testbed:
+        async with testbed.cluster.running(operator):
+            await testbed.create(1)
+            await testbed.until_ready(1)
+            await testbed.until(lambda: "admin.admin" in testbed.users())
+            await write_many(testbed, 25_000)
+            backup = await backed_up(testbed)
+            await testbed.write(1_000_000, 1)
         spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="by-hand")
-        await world.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
-        await run_until_crash(world.cluster, mgors_operator, AtTheSecondInsert())
-        assert await world.count() == 25_001
+        await testbed.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
+        await run_until_crash(testbed.cluster, mgors_operator, AtTheSecondInsert())
+        assert await testbed.count() == 25_001
         file = max((settings / backup.status.destination).glob("*.bson"), key=lambda found: found.stat().st_size)
         data = bytearray(file.read_bytes())
         data[-3] ^= 1
         file.write_bytes(data)
-        async with world.cluster.running(operator):
-            await world.until(lambda: world.cluster.list(MgorsRestore)[0].is_finished)
-        assert "shop.orders, was changed" in world.cluster.list(MgorsRestore)[0].status.error
-        assert await world.count() == 25_001
-        async with world.connected() as client:
+        async with testbed.cluster.running(operator):
+            await testbed.until(lambda: testbed.cluster.list(MgorsRestore)[0].is_finished)
+        assert "shop.orders, was changed" in testbed.cluster.list(MgorsRestore)[0].status.error
+        assert await testbed.count() == 25_001
+        async with testbed.connected() as client:
             assert set(await client.shop.list_collection_names()) == {"orders"}
 
 
-async def test_a_restore_that_is_deleted_leaves_nothing_beside(start: StartWorld) -> None:
-    """Somebody changed their mind while it loaded: half a copy of everything would stay forever."""
-    async with start(is_operated=False) as world:
-        async with world.cluster.running(operator):
-            await world.create(1)
-            await world.until_ready(1)
-            await world.until(lambda: "admin.admin" in world.users())
-            await write_many(world, 5_000)
-            await backed_up(world)
+async def test_a_deleted_restore_leaves_no_collections_behind(start: StartTestbed) -> None:
+    """It was deleted while it loaded: half a copy of the data would stay forever."""
+    async with start(is_operated=False) as testbed:
+        async with testbed.cluster.running(operator):
+            await testbed.create(1)
+            await testbed.until_ready(1)
+            await testbed.until(lambda: "admin.admin" in testbed.users())
+            await write_many(testbed, 5_000)
+            await backed_up(testbed)
         spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="by-hand")
-        restore = await world.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
-        await run_until_crash(world.cluster, mgors_operator, AtTheSecondInsert())
-        await world.cluster.client.delete(restore)
-        async with world.cluster.running(operator):
-            await world.cluster.client.wait_deleted(restore, timeout=30)
-        async with world.connected() as client:
+        restore = await testbed.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
+        await run_until_crash(testbed.cluster, mgors_operator, AtTheSecondInsert())
+        await testbed.cluster.client.delete(restore)
+        async with testbed.cluster.running(operator):
+            await testbed.cluster.client.wait_deleted(restore, timeout=30)
+        async with testbed.connected() as client:
             assert set(await client.shop.list_collection_names()) == {"orders"}
-        assert await world.count() == 5_000
+        assert await testbed.count() == 5_000
 
 
 class AtTheSecondInsert:
-    """Ends an operator in the middle of loading."""
+    """Crash an operator in the middle of loading."""
 
     moment: Moment = "after"
 
-    def comes(self, writes: Sequence[str]) -> bool:
-        """Return whether that was the second batch."""
+    def matches(self, writes: Sequence[str]) -> bool:
+        """Return whether the last write was the second batch."""
         return sum(1 for write in writes if write.startswith("mongodb: insert mgors-new.") and ".orders" in write) == 2
 
 
 def files(folder: Path) -> list[Path]:
-    """Give all files of a folder."""
+    """Return all files of a folder."""
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 class AtTheDump:
-    """Ends an operator when a dump is complete, and nobody knows of it."""
+    """Crash an operator after a dump is complete, before it is in the status."""
 
     moment: Moment = "after"
 
-    def comes(self, writes: Sequence[str]) -> bool:
+    def matches(self, writes: Sequence[str]) -> bool:
         """Tell whether that was the dump."""
         return writes[-1].startswith("mongodb: dump")
 
 
-async def test_a_backup_that_nobody_could_tell_of_leaves_no_data(start: StartWorld, settings: Path) -> None:
-    """The operator died when the files were complete, and then the object was deleted: they go with it."""
-    async with start(is_operated=False) as world:
-        async with world.cluster.running(operator):
-            await world.create(1)
-            await world.until_ready(1)
-            await world.write(0, 10)
+async def test_a_deleted_backup_without_a_final_status_leaves_no_files(start: StartTestbed, settings: Path) -> None:
+    """The operator crashed when the files were complete, and then the object was deleted."""
+    async with start(is_operated=False) as testbed:
+        async with testbed.cluster.running(operator):
+            await testbed.create(1)
+            await testbed.until_ready(1)
+            await testbed.write(0, 10)
         spec = MgorsBackupSpec(cluster_name=NAME)
-        backup = await world.cluster.client.create(MgorsBackup(meta("by-hand", namespace="default"), spec))
-        await run_until_crash(world.cluster, mgors_operator, AtTheDump())
+        backup = await testbed.cluster.client.create(MgorsBackup(meta("by-hand", namespace="default"), spec))
+        await run_until_crash(testbed.cluster, mgors_operator, AtTheDump())
         assert [file.name for file in files(settings)] == ["0000.bson", "manifest.json"]
-        await world.cluster.client.delete(backup)
-        async with world.cluster.running(operator):
-            await world.cluster.client.wait_deleted(backup, timeout=30)
+        await testbed.cluster.client.delete(backup)
+        async with testbed.cluster.running(operator):
+            await testbed.cluster.client.wait_deleted(backup, timeout=30)
         assert files(settings) == []
 
 
-async def test_what_was_missed_is_made_up_for_once(start: StartWorld) -> None:
-    """The operator was away for three days; one backup is as good as three, and nobody makes it twice."""
-    async with start(is_operated=False) as world:
-        async with world.cluster.running(operator):
-            await world.create(1)
-            await world.until_ready(1)
-            await world.write(0, 10)
-        now = world.cluster.clock.now()
+async def test_missed_backups_are_made_up_for_once(start: StartTestbed) -> None:
+    """The operator was down for three days; one backup is enough, and it is made only once."""
+    async with start(is_operated=False) as testbed:
+        async with testbed.cluster.running(operator):
+            await testbed.create(1)
+            await testbed.until_ready(1)
+            await testbed.write(0, 10)
+        now = testbed.cluster.clock.now()
         last = (now - timedelta(hours=12)).replace(minute=0, second=0, microsecond=0)
-        mgors = world.mgors
+        mgors = testbed.mgors
         mgors.status.last_schedule_time = now - timedelta(days=3)
-        await world.cluster.client.status.update(mgors)
-        await world.patch({"backup": {"schedule": f"0 {last.hour} * * *", "startingDeadlineSeconds": 400_000}})
+        await testbed.cluster.client.status.update(mgors)
+        await testbed.patch({"backup": {"schedule": f"0 {last.hour} * * *", "startingDeadlineSeconds": 400_000}})
         due = f"{NAME}-{last:%Y%m%d-%H%M%S}"
         for _ in range(2):
-            async with world.cluster.running(operator):
-                await world.until(lambda: world.condition("BackupHealthy")[0] == "True")
-                await world.until(lambda: world.mgors.status.last_backup == due)
-            assert [(one.name, one.status.documents) for one in world.cluster.list(MgorsBackup)] == [(due, 10)]
+            async with testbed.cluster.running(operator):
+                await testbed.until(lambda: testbed.condition("BackupHealthy")[0] == "True")
+                await testbed.until(lambda: testbed.mgors.status.last_backup == due)
+            assert [(one.name, one.status.documents) for one in testbed.cluster.list(MgorsBackup)] == [(due, 10)]
 
 
 async def test_backups_of_a_schedule_do_not_queue_up(
     cluster: Cluster, fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There is nobody to be read for ten minutes: the first one waits, and another nine would be no better."""
+    """No member can be read for ten minutes: the first backup waits, and nine more would not help."""
     monkeypatch.setenv("MGORS_LOOK_AGAIN", "20")
     async with cluster.running(operator):
         spec = MgorsSpec(members=1, backup=BackupPlan(schedule="* * * * *"))
@@ -361,28 +361,28 @@ async def test_backups_of_a_schedule_do_not_queue_up(
         assert len(cluster.list(MgorsBackup)) == 1
 
 
-async def test_a_schedule_is_kept(start: StartWorld, settings: Path) -> None:
-    """One backup for each time, the newest are kept, and the data of the others goes."""
-    async with start() as world:
+async def test_a_schedule_is_followed(start: StartTestbed, settings: Path) -> None:
+    """One backup for each time; the newest are kept, and the files of the others deleted."""
+    async with start() as testbed:
         plan = BackupPlan(schedule="@every 2s", keep=2)
-        await world.create(1, backup=plan)
-        await world.until_ready(1)
-        await world.write(0, 10)
+        await testbed.create(1, backup=plan)
+        await testbed.until_ready(1)
+        await testbed.write(0, 10)
 
         def names() -> list[str]:
-            return sorted(one.name for one in world.cluster.list(MgorsBackup))
+            return sorted(one.name for one in testbed.cluster.list(MgorsBackup))
 
-        await world.until(lambda: world.condition("BackupHealthy")[0] == "True")
+        await testbed.until(lambda: testbed.condition("BackupHealthy")[0] == "True")
         first = names()[0]
-        await world.until(lambda: first not in names())
-        await world.patch({"backup": {"schedule": None}})
-        await world.until(lambda: all(one.is_finished for one in world.cluster.list(MgorsBackup)))
-        await world.until(lambda: len(names()) == len(list(settings.rglob("manifest.json"))) == 2)
-        assert {one.status.documents for one in world.cluster.list(MgorsBackup)} <= {0, 10}
+        await testbed.until(lambda: first not in names())
+        await testbed.patch({"backup": {"schedule": None}})
+        await testbed.until(lambda: all(one.is_finished for one in testbed.cluster.list(MgorsBackup)))
+        await testbed.until(lambda: len(names()) == len(list(settings.rglob("manifest.json"))) == 2)
+        assert {one.status.documents for one in testbed.cluster.list(MgorsBackup)} <= {0, 10}
 
 
 def test_a_file_is_read_from_any_document_on(tmp_path: Path) -> None:
-    """A restore that was interrupted goes on in the middle of a file."""
+    """An interrupted restore continues in the middle of a file."""
     documents = [encode({"_id": number, "text": "x" * number}) for number in range(2_500)]
     file = tmp_path / "0000.bson"
     file.write_bytes(b"".join(documents))

@@ -1,25 +1,25 @@
-"""Connections to members: what they leave behind when the operator goes."""
+"""Connections to members leave nothing behind when the operator stops."""
 
 import asyncio
 
-from mongod_world import StartWorld
+from mongod_testbed import StartTestbed
 
 from mgors.connections import Connector
 
 
-async def test_who_is_cancelled_while_a_connection_closes_leaves_nothing_behind(start: StartWorld) -> None:
-    """An operator that ends does so at any moment; the tasks of the driver must end with it."""
-    async with start() as world:
-        await world.create(1)
-        await world.until_ready(1)
-        [host] = [one.host for one in world.mgors.status.replica_set]
-        connector = Connector(world.secret("shop-keyfile")["keyfile"])
+async def test_a_cancellation_while_a_connection_closes_leaves_no_tasks(start: StartTestbed) -> None:
+    """An operator may stop at any moment; the tasks of the driver must end with it."""
+    async with start() as testbed:
+        await testbed.create(1)
+        await testbed.until_ready(1)
+        [host] = [one.host for one in testbed.mgors.status.replica_set]
+        connector = Connector(testbed.secret("shop-keyfile")["keyfile"])
         asked = asyncio.Event()
 
         async def ask() -> None:
             async with connector.member(host) as member:
                 await member.mongo.admin.command("ping")
-                asked.set()  # from here on it closes
+                asked.set()  # from here on the connection closes
 
         async with asyncio.TaskGroup() as tasks:
             task = tasks.create_task(ask(), name="ask")

@@ -1,1 +1,1 @@
-"""The kinds of the operator network, a module for each version of each."""
+"""The kinds of the operator network, one module for each version of each kind."""

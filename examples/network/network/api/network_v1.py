@@ -1,4 +1,4 @@
-"""Network, as samplecrd.k8s.io/v1: its definition, its schema and its permissions come from these classes."""
+"""Network, as samplecrd.k8s.io/v1: the CRD and the RBAC permissions are derived from these classes."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ from steersman.schema import MaxLength, Opaque, Rule, constrained
     Rule("self.cidr == oldSelf.cidr", "cidr is immutable"),
 )
 class NetworkSpec(Model):
-    """What a user asks for."""
+    """The wanted state."""
 
     cidr: Annotated[str, MaxLength(43)]
     gateway: Annotated[str, MaxLength(39)]
@@ -24,7 +24,7 @@ class NetworkSpec(Model):
 
 @constrained(Opaque())
 class NetworkStatus(Status):
-    """What the operator saw: the provider's own name for the network, and the conditions Ready and Synced."""
+    """The observed state: the provider's id of the network, and the conditions Ready and Synced."""
 
     provider_id: str = field(default="", name="providerID")
 

@@ -1,1 +1,1 @@
-"""What the operator network does, a module for each kind."""
+"""Reconcilers of the operator network, one module for each kind."""

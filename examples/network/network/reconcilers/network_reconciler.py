@@ -1,4 +1,4 @@
-"""What the operator does for a Network: the provider has exactly one that is like it, for as long as it is there."""
+"""The reconciler of Network: the provider has exactly one matching network while the object exists."""
 
 from steersman import Context, Permanent, Retry
 
@@ -6,19 +6,19 @@ from network.api.network_v1 import Network
 from network.operator import operator
 from network.provider import URL, Provided, Provider, RejectedError, UnavailableError, Wanted
 
-#: Seconds after which we look whether the provider still has what it should.
+#: Seconds between two checks for drift at the provider.
 DRIFT_CHECK = 300.0
 
 
 @operator.reconciler(Network, workers=4, finalizer="samplecrd.k8s.io/network")
 async def reconcile(network: Network, ctx: Context[Network]) -> None:
-    """Make the provider's network as the object says; the finalizer is there before it is asked for the first time."""
+    """Create or update the provider's network; the finalizer exists before the first request."""
     provider = Provider(ctx.http(URL))
     wanted = Wanted(uid=network.uid, cidr=network.spec.cidr, gateway=network.spec.gateway)
     try:
         provided = await _ensure(provider, wanted, ctx)
-    except RejectedError as refusal:
-        raise Permanent("Rejected", str(refusal)) from None
+    except RejectedError as rejection:
+        raise Permanent("Rejected", str(rejection)) from None
     except UnavailableError as failure:
         ctx.condition("Synced", False, "ProviderError", str(failure))
         ctx.event("ProviderError", str(failure), kind="Warning")
@@ -42,12 +42,12 @@ async def _ensure(provider: Provider, wanted: Wanted, ctx: Context[Network]) -> 
 
 @reconcile.cleanup
 async def cleanup(network: Network, ctx: Context[Network]) -> None:
-    """Delete the provider's network, found by the uid: the status may never have been written."""
+    """Delete the provider's network, found by uid because the status may never have been written."""
     provider = Provider(ctx.http(URL))
     try:
         if (provided := await provider.find(network.uid)) is not None:
             await provider.delete(provided)
-            ctx.event("Deleted", f"network {provided.id} is gone")
+            ctx.event("Deleted", f"network {provided.id} was deleted")
     except UnavailableError as failure:
         ctx.event("ProviderError", str(failure), kind="Warning")
         raise Retry(str(failure)) from None

@@ -1,1 +1,1 @@
-"""The kinds of the operator project, a module for each version of each."""
+"""The kinds of the operator project, one module for each version of each kind."""

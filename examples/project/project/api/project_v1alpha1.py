@@ -1,4 +1,4 @@
-"""Project, as examples-gzh.com/v1alpha1: its definition, its schema and its permissions come from these classes."""
+"""Project, as examples-gzh.com/v1alpha1: the CRD and the RBAC permissions are derived from these classes."""
 
 from typing import Annotated
 
@@ -7,13 +7,13 @@ from steersman.schema import Column, Minimum, Scale
 
 
 class ProjectSpec(Model):
-    """What a user asks for."""
+    """The wanted state."""
 
     replicas: Annotated[int, Minimum(1)]
 
 
 class ProjectStatus(Status):
-    """What the operator saw; conditions come with it."""
+    """The observed state, with conditions."""
 
     replicas: int = 0
     selector: str = ""
@@ -29,4 +29,4 @@ class ProjectStatus(Status):
     ],
 )
 class Project(Resource[ProjectSpec, ProjectStatus]):
-    """Something that runs a number of times, in a Deployment of its name."""
+    """A number of replicas, which run in a Deployment of the same name."""

@@ -1,1 +1,1 @@
-"""What the operator project does, a module for each kind."""
+"""Reconcilers of the operator project, one module for each kind."""

@@ -1,4 +1,4 @@
-"""What the operator does for a Project: a Deployment of its name, and nothing with anybody else's."""
+"""The reconciler of Project: a Deployment of the same name, unless that name is taken by another one."""
 
 from steersman import Context, Watch, meta
 from steersman.kinds.apps_v1 import Deployment, DeploymentSpec
@@ -11,14 +11,14 @@ from project.operator import operator
 
 @operator.reconciler(Project, owns=[Deployment], watches=[Watch(Deployment, to=lambda deployment: [deployment.key])])
 async def reconcile(project: Project, ctx: Context[Project]) -> None:
-    """Keep the Deployment as the Project says. One that somebody else made is left alone, until it is gone."""
+    """Apply the Deployment. One that does not belong to the Project is left alone until it is deleted."""
     name, namespace = project.name, project.namespace
-    # Before one is made the server itself is asked: what somebody made a moment ago is not in the cache yet.
+    # The server is asked before the first apply: a Deployment that was just created is not in the cache yet.
     before = await ctx.get(Deployment, name) or await ctx.client.try_get(Deployment, name, namespace)
     if before is not None and not before.is_controlled_by(project):
-        told = f"the Deployment {name} was not made for this Project: delete it, or name the Project otherwise"
-        if ctx.condition("Ready", False, "NotControlledByUs", told):
-            ctx.event("NotControlledByUs", told, kind="Warning")
+        message = f"the Deployment {name} does not belong to this Project: delete it, or rename the Project"
+        if ctx.condition("Ready", False, "NotControlledByUs", message):
+            ctx.event("NotControlledByUs", message, kind="Warning")
         return
     deployment = await ctx.apply(deployment_of(project))
     wanted, available = project.spec.replicas, deployment.status.available_replicas or 0
@@ -33,7 +33,7 @@ async def reconcile(project: Project, ctx: Context[Project]) -> None:
 
 
 def deployment_of(project: Project) -> Deployment:
-    """Say what is wanted."""
+    """Return the wanted Deployment."""
     labels = {"project": project.name}
     container = Container(name="project", image="nginx:stable")
     return Deployment(

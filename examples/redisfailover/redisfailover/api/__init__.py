@@ -1,1 +1,1 @@
-"""The kinds of the operator redisfailover, a module for each version of each."""
+"""The kinds of the operator redisfailover, one module for each version of each kind."""

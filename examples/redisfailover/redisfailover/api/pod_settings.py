@@ -1,7 +1,7 @@
-"""What can be said about the pods of servers and of sentinels alike, under spotahome's names.
+"""Pod settings that servers and sentinels share, named as in spotahome's CRD.
 
-What Kubernetes itself describes at length is not repeated in the definition (``Opaque``): these classes read it, and
-the operator complains about what they do not know.
+The schemas of Kubernetes' own types are not repeated in the CRD (``Opaque``). The operator parses them with these
+classes and reports unknown fields in the status.
 """
 
 from typing import Annotated, Literal
@@ -23,7 +23,7 @@ from steersman.kinds.core_v1 import (
 )
 from steersman.schema import MinLength, Opaque
 
-#: Redis 7 is the first that can say from which address it speaks (``bind-source-addr``).
+#: Redis 7 is the first with ``bind-source-addr``.
 IMAGE = "redis:7.2-alpine"
 EXPORTER_IMAGE = "oliver006/redis_exporter:v1.43.0"
 
@@ -31,7 +31,7 @@ PullPolicy = Literal["Always", "IfNotPresent", "Never"]
 
 
 class Exporter(Model):
-    """A container beside that tells Prometheus how it is, on port 9121."""
+    """A sidecar that exports metrics for Prometheus on port 9121."""
 
     enabled: bool = False
     image: Annotated[str, MinLength(1)] = EXPORTER_IMAGE
@@ -43,14 +43,14 @@ class Exporter(Model):
 
 
 class PodSettings(Model):
-    """How pods are made and where they run; a change replaces them one by one."""
+    """Templates of pods and where they run; a change replaces the pods one by one."""
 
     image: Annotated[str, MinLength(1)] = IMAGE
     image_pull_policy: PullPolicy | None = None
     image_pull_secrets: list[LocalObjectReference] | None = None
     resources: ResourceRequirements | None = None
     pod_annotations: dict[str, str] | None = None
-    #: Of the services that lead to these pods.
+    #: Annotations of the Services of these pods.
     service_annotations: dict[str, str] | None = None
     affinity: Annotated[Affinity, Opaque()] | None = None
     node_selector: dict[str, str] | None = None
@@ -63,10 +63,10 @@ class PodSettings(Model):
     init_containers: list[Annotated[Container, Opaque()]] | None = None
     extra_containers: list[Annotated[Container, Opaque()]] | None = None
     extra_volumes: list[Annotated[Volume, Opaque()]] | None = None
-    #: Where the server's or sentinel's own container finds them.
+    #: Mounts in the container of the server or sentinel.
     extra_volume_mounts: list[VolumeMount] | None = None
     custom_liveness_probe: Annotated[Probe, Opaque()] | None = None
-    #: Instead of whether it listens.
+    #: Replaces the probe of the port.
     custom_readiness_probe: Annotated[Probe, Opaque()] | None = None
     custom_startup_probe: Annotated[Probe, Opaque()] | None = None
     exporter: Exporter | None = None

@@ -1,6 +1,6 @@
-"""RedisFailover, as databases.spotahome.com/v1: a compatible subset of the kind that spotahome's operator serves.
+"""RedisFailover, as databases.spotahome.com/v1: a compatible subset of the kind of spotahome's operator.
 
-Its definition, its schema and its permissions come from these classes. ``backup`` and the status are ours.
+The CRD and the RBAC permissions are derived from these classes. ``backup`` and the status are additions.
 """
 
 from datetime import datetime
@@ -15,20 +15,20 @@ from redisfailover.api.pod_settings import PodSettings
 
 
 class ClaimMeta(Model):
-    """What a claim is called."""
+    """Name of a claim."""
 
     name: Annotated[str, MinLength(1)] = "redis-data"
 
 
 class Claim(Model):
-    """A claim that each server gets one of."""
+    """The template of a PersistentVolumeClaim for each server."""
 
     metadata: ClaimMeta = ClaimMeta()
     spec: PersistentVolumeClaimSpec
 
 
 class StorageSettings(Model):
-    """Where the data lies; without a claim it goes with its pod."""
+    """Where the data is stored; without a claim it is deleted with its pod."""
 
     keep_after_deletion: bool = False
     empty_dir: EmptyDirVolumeSource | None = None
@@ -40,15 +40,15 @@ class RedisSettings(PodSettings):
 
     replicas: Annotated[int, Minimum(1), Maximum(64)] = 3
     port: Annotated[int, Minimum(1), Maximum(65535)] = 6379
-    #: Lines of redis.conf; changes are made in the running servers.
+    #: Lines of redis.conf; changes are applied to the running servers.
     custom_config: list[str] = []
     storage: StorageSettings = StorageSettings()
-    #: Seconds that a server has to save its data and end.
+    #: Seconds that a server has to save its data and exit.
     termination_grace_period: Annotated[int, Minimum(1)] | None = None
 
 
 class SentinelSettings(PodSettings):
-    """The sentinels, which watch the servers and choose another master when the present one is gone."""
+    """The sentinels, which monitor the servers and elect another master when the current one fails."""
 
     replicas: Annotated[
         int,
@@ -61,36 +61,36 @@ class SentinelSettings(PodSettings):
 
 
 class AuthSettings(Model):
-    """How clients prove who they are."""
+    """How clients authenticate."""
 
-    #: The Secret of the same namespace whose key ``password`` all servers ask for. It can be changed, added and removed
-    #: while they run. With the key ``previous`` another one is accepted as well, for clients that still have it.
+    #: The Secret of the same namespace whose key ``password`` all servers require. It can be changed, added and removed
+    #: while they run. The key ``previous`` is accepted as well, for clients that still have the old password.
     secret_path: str = ""
 
 
 class BootstrapNode(Model):
-    """A Redis outside that all servers follow for as long as this is set; without it one of them becomes master."""
+    """A Redis outside of the cluster that all servers follow while it is set; without it one of them becomes master."""
 
     host: Annotated[str, MinLength(1)]
-    #: A string in spotahome's definition, a number in its example.
+    #: A string in spotahome's CRD, a number in its example.
     port: Annotated[
         IntOrString,
         Rule("int(self) >= 1 && int(self) <= 65535", message="must be a port: a number from 1 to 65535"),
     ] = 6379
-    #: Whether the sentinels watch over the outside one; otherwise they wait.
+    #: Whether the sentinels monitor the external master; otherwise they monitor none.
     allow_sentinels: bool = False
 
 
 class BackupSettings(Model):
-    """When a replica's data is written to the operator's folder for backups."""
+    """When the data of a replica is written to the operator's folder for backups."""
 
-    #: As CronJobs write it: ``0 3 * * *``.
+    #: In the syntax of CronJobs: ``0 3 * * *``.
     schedule: Annotated[str, MinLength(1)]
     keep: Annotated[int, Minimum(1)] = 7
 
 
 class RedisFailoverSpec(Model):
-    """What a user asks for."""
+    """The wanted state."""
 
     redis: RedisSettings = RedisSettings()
     sentinel: SentinelSettings = SentinelSettings()
@@ -100,7 +100,7 @@ class RedisFailoverSpec(Model):
 
 
 class BackupRecord(Model):
-    """A backup that was made."""
+    """A completed backup."""
 
     file: str
     sha256: str
@@ -110,12 +110,12 @@ class BackupRecord(Model):
 
 
 class RedisFailoverStatus(Status):
-    """What the operator saw; nothing is decided by it but how long something has lasted, and which backup is due."""
+    """The observed state; decisions use only how long a condition has lasted, and which backup is due."""
 
     master: str = ""
     replicas: list[str] = []
     sentinels: list[str] = []
-    #: The history of the data, by which Redis counts: offsets of servers are comparable within one.
+    #: Replication id of the master: offsets of servers are comparable only within one.
     replication_id: str = ""
     last_backup: BackupRecord | None = None
 

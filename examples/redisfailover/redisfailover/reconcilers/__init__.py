@@ -1,1 +1,1 @@
-"""What the operator redisfailover does, a module for each kind."""
+"""Reconcilers of the operator redisfailover, one module for each kind."""

@@ -1,6 +1,6 @@
-"""What the operator does for a RedisFailover: it makes the objects, looks, decides, and takes the next steps.
+"""The reconciler of RedisFailover: apply the objects, observe, decide, and execute the next actions.
 
-Nothing is remembered from one run to the next. What is decided, and why, is in ``decision`` and ``mastership``.
+No state is kept between reconciles. The decisions are in ``decision`` and ``master_selection``.
 """
 
 import asyncio
@@ -14,123 +14,142 @@ from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.core_v1 import ConfigMap, Pod
 from steersman.objects import ScheduleError
 
-from redisfailover.actions import Action, Configure, Failover, Monitor, Promote, Replace, Require, Reset, Tell
+from redisfailover.actions import (
+    Action,
+    Configure,
+    Failover,
+    Monitor,
+    Promote,
+    ReplacePod,
+    RequirePassword,
+    Reset,
+    SetSentinelPassword,
+)
 from redisfailover.api.redis_failover_v1 import BackupRecord, BackupSettings, RedisFailover
 from redisfailover.backup_runner import BackupRunner, Failed
 from redisfailover.backups import due_at, file_name, seconds_until, surplus
 from redisfailover.children import config_map_of, deployment_of, services_of, stateful_set_of
 from redisfailover.decision import decide
-from redisfailover.looking import goal_of, redis_node, seconds_since, sentinel_node, unknown_fields
+from redisfailover.discovery import goal_of, redis_node, seconds_since, sentinel_node, unknown_fields
 from redisfailover.names import ROLE, labels_of, redis_name
 from redisfailover.observation import Observation, RedisNode, SentinelNode
-from redisfailover.passwords import Record, is_changed_everywhere
-from redisfailover.plan import Plan, Verdict
-from redisfailover.servers import Rejected, Servers, Terms, Unreachable
+from redisfailover.passwords import PasswordRecord, is_password_changed
+from redisfailover.plan import ConditionState, Plan
+from redisfailover.server_access import read_server_access, save_password_record
+from redisfailover.servers import Rejected, ServerAccess, Servers, Unreachable
 from redisfailover.settings import reserved_in
-from redisfailover.terms import find_terms, keep_record
 
-#: Seconds until the next look: sentinels act without telling us, so there is always one.
+#: Seconds until the next reconcile: sentinels do not notify the operator, so it always polls.
 SOON, LATER = 0.5, 2.0
 _FOREVER = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
 class RedisFailoverReconciler:
-    """Reconciles RedisFailovers by way of their servers."""
+    """Reconciles RedisFailovers."""
 
     servers: Servers
     runner: BackupRunner
-    #: The folder for backups, if there is one.
+    #: Folder for backups, if there is one.
     backups: Path | None
-    #: Told the name of each step that was taken.
+    #: Called with the name of each executed action.
     count: Callable[[str], object]
 
     async def reconcile(self, failover: RedisFailover, ctx: Context[RedisFailover]) -> None:
-        """Make everything as the object says, as far as one look allows."""
+        """Apply the owned objects, then execute the next actions for what was observed."""
         if reserved := reserved_in(failover.spec.redis.custom_config):
-            raise Permanent("ReservedSetting", f"customConfig cannot set {', '.join(reserved)}: the operator does")
+            raise Permanent("ReservedSetting", f"customConfig cannot set {', '.join(reserved)}: the operator sets it")
         if unknown := unknown_fields(failover):
-            raise Permanent("UnknownField", f"{', '.join(unknown)}: there is no such field, or not with such a value")
+            raise Permanent("UnknownField", f"{', '.join(unknown)}: unknown field, or invalid value")
         pods = await _pods(failover, "redis", ctx)
         goal = goal_of(failover, pods)
         stateful_set = await _apply_objects(failover, goal.replicas, ctx)
-        found = await find_terms(failover, ctx)
+        found = await read_server_access(failover, ctx)
         if found is None:
             ctx.requeue_after(LATER)
             return
-        terms, record = found
-        seen = await self._look(failover, pods, stateful_set, found, ctx)
+        access, record = found
+        seen = await self._observe(failover, pods, stateful_set, found, ctx)
         plan = decide(goal, seen)
-        plan, done = await self._act(failover, plan, pods, terms, ctx)
-        told = [one.node for one in done if isinstance(one, Tell | Monitor | Reset)]
-        await keep_record(failover, ctx, record.after(seen, told, terms.password, is_changed_everywhere(goal, seen)))
+        plan, done = await self._execute(failover, plan, pods, access, ctx)
+        informed = [one.node for one in done if isinstance(one, SetSentinelPassword | Monitor | Reset)]
+        await save_password_record(
+            failover, ctx, record.after(seen, informed, access.password, is_password_changed(goal, seen))
+        )
         if not any(node.drift for node in seen.answering):
-            # Whoever restarts reads this: it holds nothing that a running server would refuse.
+            # A server reads it at its start, so it must have no setting that running servers reject.
             await ctx.apply(config_map_of(failover))
         await _label(plan, pods, ctx)
-        _show(failover, plan, seen, ctx)
-        await self._back_up(failover, seen, terms, ctx)
-        ctx.requeue_after(LATER if plan.is_settled or plan.is_refused else SOON)
+        _update_status(failover, plan, seen, ctx)
+        await self._back_up(failover, seen, access, ctx)
+        ctx.requeue_after(LATER if plan.is_settled or plan.is_rejected else SOON)
 
-    async def _look(
+    async def _observe(
         self,
         failover: RedisFailover,
         pods: list[Pod],
         stateful_set: StatefulSet,
-        found: tuple[Terms, Record],
+        found: tuple[ServerAccess, PasswordRecord],
         ctx: Context[RedisFailover],
     ) -> Observation:
-        """Ask everybody at the same time."""
-        terms, record = found
+        """Query all servers and sentinels concurrently."""
+        access, record = found
         redis = [redis_node(pod, stateful_set, failover.spec.redis.port) for pod in pods]
-        sentinels = [record.judge(sentinel_node(pod), terms.password) for pod in await _pods(failover, "sentinel", ctx)]
+        sentinels = [
+            record.with_password_state(sentinel_node(pod), access.password)
+            for pod in await _pods(failover, "sentinel", ctx)
+        ]
         async with asyncio.TaskGroup() as tasks:
-            asked = [tasks.create_task(self.servers.look_at(node, terms), name=node.pod) for node in redis]
-            heard = [tasks.create_task(self.servers.look_at_sentinel(one, terms), name=one.pod) for one in sentinels]
+            servers = [tasks.create_task(self.servers.inspect(node, access), name=node.pod) for node in redis]
+            watchers = [
+                tasks.create_task(self.servers.inspect_sentinel(one, access), name=one.pod) for one in sentinels
+            ]
         status, now = failover.status, ctx.now()
         split = status.condition("SplitBrain")
         return Observation(
-            redis=tuple(task.result() for task in asked),
-            sentinels=tuple(task.result() for task in heard),
+            redis=tuple(task.result() for task in servers),
+            sentinels=tuple(task.result() for task in watchers),
             last_history=status.replication_id,
-            masterless_for=seconds_since(status.condition("MasterAvailable"), {"False"}, now),
-            # Once it has been said it stays so until it is over.
-            several_for=_FOREVER if split and split.status == "True" else seconds_since(split, {"Unknown"}, now),
+            seconds_without_master=seconds_since(status.condition("MasterAvailable"), {"False"}, now),
+            # A reported split brain lasts until there is one master.
+            seconds_with_several_masters=_FOREVER
+            if split and split.status == "True"
+            else seconds_since(split, {"Unknown"}, now),
         )
 
-    async def _act(
-        self, failover: RedisFailover, plan: Plan, pods: list[Pod], terms: Terms, ctx: Context[RedisFailover]
+    async def _execute(
+        self, failover: RedisFailover, plan: Plan, pods: list[Pod], access: ServerAccess, ctx: Context[RedisFailover]
     ) -> tuple[Plan, list[Action]]:
-        """Take the steps in order and return those that were taken; what fails is found again by the next look."""
-        refused: list[str] = []
+        """Execute the actions in order and return those that succeeded; the next reconcile repeats failed ones."""
+        rejected: list[str] = []
         done: list[Action] = []
         for action in plan.actions:
             try:
-                if isinstance(action, Replace):
+                if isinstance(action, ReplacePod):
                     await _replace(action, pods, ctx)
                 else:
-                    await self.servers.act(action, terms)
+                    await self.servers.execute(action, access)
             except Rejected as error:
-                refused.append(str(error))
+                rejected.append(str(error))
                 continue
             except Unreachable as error:
-                ctx.log.info("a step failed", extra={"step": type(action).__name__, "error": str(error)})
+                ctx.log.info("an action failed", extra={"action": type(action).__name__, "error": str(error)})
                 break
             done.append(action)
             self.count(type(action).__name__)
-            _tell(action, ctx)
-        if not refused:
+            _emit_event(action, ctx)
+        if not rejected:
             return plan, done
-        told = f"Redis does not accept {'; '.join(dict.fromkeys(refused))}"
+        message = f"Redis rejects {'; '.join(dict.fromkeys(rejected))}"
         before = failover.status.condition("Ready")
-        if before is None or before.message != told:
-            ctx.event("ConfigRejected", told, kind="Warning")
-        return plan.but(Ready=Verdict(False, "ConfigRejected", told)), done
+        if before is None or before.message != message:
+            ctx.event("ConfigRejected", message, kind="Warning")
+        return plan.with_conditions(Ready=ConditionState(False, "ConfigRejected", message)), done
 
     async def _back_up(
-        self, failover: RedisFailover, seen: Observation, terms: Terms, ctx: Context[RedisFailover]
+        self, failover: RedisFailover, seen: Observation, access: ServerAccess, ctx: Context[RedisFailover]
     ) -> None:
-        """Make the backup that is due, from the replica that has most."""
+        """Make the backup that is due, from the replica with the newest data."""
         backup = failover.spec.backup
         if backup is None:
             failover.status.conditions = [one for one in failover.status.conditions if one.type != "BackupHealthy"]
@@ -144,13 +163,13 @@ class RedisFailoverReconciler:
             ctx.condition("BackupHealthy", False, "BadSchedule", f"spec.backup.schedule: {error}")
             return
         if self.backups is None:
-            told = "the operator has no folder for backups: name one by REDISFAILOVER_BACKUPS"
-            ctx.condition("BackupHealthy", False, "NoFolder", told)
+            message = "the operator has no folder for backups: set REDISFAILOVER_BACKUPS"
+            ctx.condition("BackupHealthy", False, "NoFolder", message)
         elif due is not None:
             target = self.backups / file_name(failover.namespace, failover.name, due)
-            await self._save(failover, backup, seen, target, terms, ctx)
+            await self._save(failover, backup, seen, target, access, ctx)
         elif failover.status.last_backup is None:
-            ctx.condition("BackupHealthy", None, "NotDue", "none was due yet")
+            ctx.condition("BackupHealthy", None, "NotDue", "no backup was due yet")
         if wait is not None:
             ctx.requeue_after(wait)
 
@@ -160,18 +179,18 @@ class RedisFailoverReconciler:
         backup: BackupSettings,
         seen: Observation,
         target: Path,
-        terms: Terms,
+        access: ServerAccess,
         ctx: Context[RedisFailover],
     ) -> None:
         replicas = [node for node in seen.answering if node.role == "slave" and node.is_synced]
-        source = max(replicas, key=lambda node: node.newest, default=None)
+        source = max(replicas, key=lambda node: node.recency, default=None)
         if source is None or source.address is None:
-            ctx.condition("BackupHealthy", False, "NoReplica", "no replica has all of the data")
+            ctx.condition("BackupHealthy", False, "NoReplica", "no replica is in sync")
             return
-        work = partial(self.servers.save, source.address, target, replace(terms, password=source.password))
+        work = partial(self.servers.save, source.address, target, replace(access, password=source.password))
         saved = self.runner.request(target.name, work)
         if saved is None:
-            ctx.condition("BackupHealthy", None, "BackupRunning", f"{target.name} is made from {source.pod}")
+            ctx.condition("BackupHealthy", None, "BackupRunning", f"{target.name} is being made from {source.pod}")
             return
         if isinstance(saved, Failed):
             if ctx.condition("BackupHealthy", False, "BackupFailed", saved.problem):
@@ -187,9 +206,9 @@ class RedisFailoverReconciler:
             source=source.pod,
             scheduled=ctx.now().replace(microsecond=0),
         )
-        told = f"{target.name}: {saved.size_bytes} bytes"
-        ctx.condition("BackupHealthy", True, "BackupSucceeded", told)
-        ctx.event("BackupSucceeded", told)
+        message = f"{target.name}: {saved.size_bytes} bytes"
+        ctx.condition("BackupHealthy", True, "BackupSucceeded", message)
+        ctx.event("BackupSucceeded", message)
 
 
 async def _apply_objects(failover: RedisFailover, replicas: int, ctx: Context[RedisFailover]) -> StatefulSet:
@@ -208,44 +227,44 @@ async def _pods(failover: RedisFailover, component: str, ctx: Context[RedisFailo
     return sorted(await ctx.list(Pod, selector), key=lambda pod: pod.name)
 
 
-async def _replace(action: Replace, pods: list[Pod], ctx: Context[RedisFailover]) -> None:
+async def _replace(action: ReplacePod, pods: list[Pod], ctx: Context[RedisFailover]) -> None:
     for pod in pods:
         if pod.name == action.node.pod:
             await ctx.delete(pod)
 
 
 async def _label(plan: Plan, pods: list[Pod], ctx: Context[RedisFailover]) -> None:
-    """Let the services lead to the right pods; first away from those that are not masters any more."""
+    """Set the role labels that Services select by; former masters first, so that there are never two."""
     for pod in sorted(pods, key=lambda pod: plan.roles.get(pod.name) == "master"):
         role = plan.roles.get(pod.name)
         if role is not None and pod.labels.get(ROLE) != role and not pod.is_deleting:
             await ctx.patch(pod, {"metadata": {"labels": {ROLE: role}}})
 
 
-def _tell(action: Action, ctx: Context[RedisFailover]) -> None:
+def _emit_event(action: Action, ctx: Context[RedisFailover]) -> None:
     match action:
         case Promote(node, why):
             ctx.event("MasterPromoted", f"{node.pod}: {why}")
         case Failover(node, _, why):
-            ctx.event("FailoverRequested", f"{node.pod} was asked for another master: {why}")
+            ctx.event("FailoverRequested", f"requested from {node.pod}: {why}")
         case Configure(node, settings):
             ctx.event(
                 "ConfigApplied", f"{node.pod}: {', '.join(f'{name} {value}' for name, value in settings.items())}"
             )
         case Reset(why=why):
             ctx.event("SentinelReset", why)
-        case Replace(node):
+        case ReplacePod(node):
             ctx.event("RollingUpdate", f"{node.pod} is replaced")
-        case Require(node):
-            ctx.event("PasswordChanged", f"{node.pod} accepts the password of the Secret only")
+        case RequirePassword(node):
+            ctx.event("PasswordChanged", f"{node.pod} accepts only the password of the Secret")
         case _:
             return
 
 
-def _show(failover: RedisFailover, plan: Plan, seen: Observation, ctx: Context[RedisFailover]) -> None:
+def _update_status(failover: RedisFailover, plan: Plan, seen: Observation, ctx: Context[RedisFailover]) -> None:
     status, master = failover.status, plan.master
     if master is not None and status.master and status.master != master.pod:
-        ctx.event("FailoverObserved", f"{master.pod} is the master, after {status.master}")
+        ctx.event("FailoverObserved", f"{master.pod} is the new master, after {status.master}")
     for name, verdict in plan.conditions.items():
         ctx.condition(name, verdict.status, verdict.reason, verdict.message)
     status.master = master.pod if master is not None else status.master

@@ -1,1 +1,1 @@
-"""The kinds of the operator samplecontroller, a module for each version of each."""
+"""The kinds of the operator samplecontroller, one module for each version of each kind."""

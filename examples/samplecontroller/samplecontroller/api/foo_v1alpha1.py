@@ -1,4 +1,4 @@
-"""Foo, as samplecontroller.k8s.io/v1alpha1: its definition, its schema and its permissions come from these classes."""
+"""Foo, as samplecontroller.k8s.io/v1alpha1: the CRD and the RBAC permissions are derived from these classes."""
 
 from typing import Annotated
 
@@ -7,19 +7,19 @@ from steersman.schema import Maximum, Minimum
 
 
 class FooSpec(Model):
-    """What a user asks for."""
+    """The wanted state."""
 
     deployment_name: str | None = None
     replicas: Annotated[int, Minimum(1), Maximum(10)] | None = None
 
 
 class FooStatus(Status):
-    """What the operator saw; conditions come with it."""
+    """The observed state, with conditions."""
 
     available_replicas: int = 0
 
 
-# The group is one of the Kubernetes community's own, so the definition must say that nobody there has approved it.
+# The group belongs to the Kubernetes community, so the CRD must declare that it is not approved.
 @custom_resource("samplecontroller.k8s.io/v1alpha1", api_approved="unapproved, experimental-only")
 class Foo(Resource[FooSpec, FooStatus]):
-    """A Deployment by another name."""
+    """A Deployment with a number of replicas."""

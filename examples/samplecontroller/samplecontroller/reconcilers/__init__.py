@@ -1,1 +1,1 @@
-"""What the operator samplecontroller does, a module for each kind."""
+"""Reconcilers of the operator samplecontroller, one module for each kind."""

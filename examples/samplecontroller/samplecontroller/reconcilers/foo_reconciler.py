@@ -1,4 +1,4 @@
-"""What the operator does for a Foo: the Deployment that it names, as it should be."""
+"""The reconciler of Foo: the Deployment that it names."""
 
 from steersman import AlreadyOwned, Blocked, Context, Permanent, meta
 from steersman.kinds.apps_v1 import Deployment, DeploymentSpec
@@ -11,19 +11,19 @@ from samplecontroller.operator import operator
 
 @operator.reconciler(Foo, owns=[Deployment])
 async def reconcile(foo: Foo, ctx: Context[Foo]) -> None:
-    """Keep the Deployment as the Foo says. One that belongs to another owner is left alone, until it is gone."""
+    """Apply the Deployment. One that belongs to another owner is left alone until it is deleted."""
     name = foo.spec.deployment_name
     if not name:
-        raise Permanent("DeploymentNameMissing", "spec.deploymentName must say what the Deployment is called")
+        raise Permanent("DeploymentNameMissing", "spec.deploymentName is required: the name of the Deployment")
     before = await ctx.get(Deployment, name)
     try:
         deployment = await ctx.apply(deployment_of(foo, name))
     except AlreadyOwned as error:
-        told = f"the Deployment {name} exists and is not managed by this Foo"
-        raise Blocked("ErrResourceExists", told, kind=Deployment, name=name) from error
+        message = f"the Deployment {name} exists and is not managed by this Foo"
+        raise Blocked("ErrResourceExists", message, kind=Deployment, name=name) from error
     await ctx.prune(Deployment)
     if before is None or before.generation != deployment.generation:
-        ctx.event("Synced", f"the Deployment {name} is as this Foo says")
+        ctx.event("Synced", f"the Deployment {name} matches this Foo")
     foo.status.available_replicas = available = deployment.status.available_replicas or 0
     wanted = deployment.spec.replicas or 0
     is_ready = available >= wanted
@@ -31,7 +31,7 @@ async def reconcile(foo: Foo, ctx: Context[Foo]) -> None:
 
 
 def deployment_of(foo: Foo, name: str) -> Deployment:
-    """Say what is wanted. Where the Foo names no number, it is not the Foo's."""
+    """Return the wanted Deployment. Without spec.replicas the Foo does not own that field."""
     labels = {"app": "nginx", "controller": foo.name}
     return Deployment(
         meta(name),

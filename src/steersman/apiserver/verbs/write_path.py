@@ -3,13 +3,14 @@
 Every write goes through the same stages. A stage is a method of `ObjectWriter` that takes one value and returns the
 next; the types of the values are the order of the stages, so a step in the wrong place does not type-check:
 
-    create   body ───────────────────────────────► Decoded ─┐
-    update   body ───────────────────────────────► Decoded ─┤
-    patch    live object + patch ─► merged ───────► Decoded ─┤   propose: namespace, name, preconditions, live object
-    apply    live object + configuration ─► merged, with ───┤
-    scale    its owners computed by the merge itself        ▼
+    create   body ─────────────────────────────► Decoded ───┐
+    update   body ─────────────────────────────► Decoded ───┤
+    patch    live object + patch ─► merged ────► Decoded ───┤   propose   namespace, name, preconditions, live object
+    apply    live object + body ──► merged ────► Decoded ───┤
+    scale    live object + body ──► merged ────► Decoded ───┤   (these two merges have computed the owners already)
+                                                            ▼
                                                          Proposed
-                                                            │   own       managedFields (skipped: apply, scale)
+                                                            │   own       managedFields (apply and scale have them)
                                                             ▼
                                                           Owned
                                                             │   admit     mutating webhooks; then permissions that
@@ -37,11 +38,12 @@ the strategy of that kind, which `_prepare` and `_validate` call.
 
 Why this order. It is kube-apiserver's:
 
-* Decoding fills in defaults (one stage, `Decoded`): Kubernetes' codec does both, and a patch is decoded after it was
-  merged, so the defaults of a patched object are filled in then.
+* Decoding fills in defaults: Kubernetes' codec does both, so both are one stage, `Decoded`. A patch is merged first and
+  decoded then, so that the defaults of the patched object are filled in. An apply is merged together with its owners,
+  decoded after that, and passes `_own` unchanged (`Decoded.is_merged`).
 * Owners are computed *before* mutating webhooks run (the handler calls its ``FieldManager`` first): their changes have
   no owner, unless a webhook edits managedFields itself.
-* The name of an object with ``generateName`` and its uid are made *after* mutating webhooks: webhooks see neither.
+* The name of an object with ``generateName`` and its uid are made *after* mutating webhooks, which see neither.
 * The rules of a kind run after mutating and before validating admission: webhooks can repair an object, and a webhook
   that rejects sees only valid ones.
 * Whether the name is taken is known last, in `_commit`: an invalid object is rejected as invalid even if it exists.

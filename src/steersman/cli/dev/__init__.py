@@ -1,4 +1,9 @@
-"""`steer dev`: a local cluster and the operator in one terminal, restarted when a file is saved."""
+"""`steer dev`: a local cluster and the operator in one terminal, restarted when a file is saved.
+
+`session` runs the API server and the cluster (`local_cluster`) in this process, and the operator in another one:
+`operator_process` starts and stops it, `child` is what runs there. The child sends `reports` through a pipe, which the
+``view/`` shows. `project_files` notices changed files, `kubeconfig_file` writes the kubeconfig for kubectl.
+"""
 
 import sys
 from pathlib import Path

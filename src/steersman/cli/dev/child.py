@@ -25,6 +25,7 @@ from steersman.clock import Clock, RealClock
 if TYPE_CHECKING:
     from steersman.manager.manager import Manager
     from steersman.manager.operator import Operator
+    from steersman.manager.web_view import WebViewServing
 
 #: Seconds that running reconciles get to finish when the operator is restarted.
 GRACE = 2.0
@@ -33,6 +34,8 @@ _ORPHANED = GRACE + 3.0
 #: Seconds between looks at the queues.
 _LOOK_EVERY = 0.1
 _FAILED = 1
+#: The variable with port and token of the web view.
+WEB_VIEW = "STEERSMAN_WEB_VIEW"
 
 
 class Orders(Struct, frozen=True, kw_only=True):
@@ -144,6 +147,18 @@ def kinds_of(operator: "Operator") -> Iterable[Kind]:
         yield Kind(resource.gvk.kind, resource.gvr.group_resource)
 
 
+def _web_view() -> "WebViewServing | None":
+    """Return how the web view is served; the token is taken out of the environment, which other processes inherit."""
+    from steersman.manager.web_view import WebViewServing
+    from steersman.serving.server import Listen
+    from steersman.webview.access import AccessRules
+
+    port, _, token = os.environ.pop(WEB_VIEW, "").partition(":")
+    if not token:
+        return None
+    return WebViewServing(listen=Listen(port=int(port)), access=AccessRules(token=token), on_ready=lambda _: None)
+
+
 async def _operate(operator: "Operator", kubeconfig: Path, reporter: Reporter) -> None:
     import socket
 
@@ -154,6 +169,7 @@ async def _operate(operator: "Operator", kubeconfig: Path, reporter: Reporter) -
     from steersman.transport.config import ClusterConfig
 
     options = ManagerOptions(
+        web_view=_web_view(),
         install_crds=True,
         grace=GRACE,
         instance=socket.gethostname(),

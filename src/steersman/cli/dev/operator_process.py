@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from steersman.cli.dev.child import GRACE, Orders
+from steersman.cli.dev.child import GRACE, WEB_VIEW, Orders
 from steersman.cli.dev.reports import Failed, Lines, Printed, Report, report_of
 from steersman.clock import Clock
 from steersman.concurrency import background, cleanup
@@ -29,6 +29,8 @@ class Start:
     target: str
     kubeconfig: Path
     verbose: bool = False
+    #: Port and token of the web view. They travel in the environment: arguments can be read by every user.
+    web_view: tuple[int, str] | None = None
 
 
 @asynccontextmanager
@@ -50,7 +52,7 @@ async def operator_process(
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "steersman.cli.dev.child", orders.argument()),
             cwd=start.root,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **_web_view(start)},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -73,6 +75,10 @@ async def operator_process(
                 await cleanup(_stop(process, clock), clock=clock, within=2 * _PATIENCE)
     finally:
         os.close(held)
+
+
+def _web_view(start: Start) -> dict[str, str]:
+    return {} if start.web_view is None else {WEB_VIEW: f"{start.web_view[0]}:{start.web_view[1]}"}
 
 
 async def _let_begin(lifeline: int, served: asyncio.Event) -> None:

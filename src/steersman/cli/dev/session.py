@@ -11,6 +11,7 @@ import logging
 import os
 import shlex
 import signal
+import socket
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ from steersman.clock import Clock
 from steersman.concurrency import background
 from steersman.errors import ConfigError
 from steersman.manager.process.signals import stop_on_signals
+from steersman.webview.access import new_token
 
 if TYPE_CHECKING:
     from steersman.apiserver.local import LocalServer
@@ -87,6 +89,8 @@ class Session:
         self._news = asyncio.Event()
         self._view = DeferredView()
         self._kubeconfig: KubeconfigFile | None = None
+        #: Port and token of the web view, the same for every start of the operator.
+        self._web_view = (_free_port(), new_token())
         self._object_counts: ObjectCounts | None = None
         self._process: asyncio.subprocess.Process | None = None
         #: Set when the operator was first started, and when the API answers.
@@ -150,7 +154,13 @@ class Session:
                 self._tried.set()
                 await self._wait_changed(watch)
                 continue
-            start = Start(root=options.root, target=target, kubeconfig=options.kubeconfig, verbose=options.verbose)
+            start = Start(
+                root=options.root,
+                target=target,
+                kubeconfig=options.kubeconfig,
+                verbose=options.verbose,
+                web_view=self._web_view,
+            )
             async with operator_process(start, self._take, self._clock, served=self._served) as self._process:
                 self._tried.set()
                 await self._wait_changed(watch)
@@ -187,14 +197,15 @@ class Session:
     def _make_view(self, server: "LocalServer") -> View:
         export = f"export KUBECONFIG={shlex.quote(str(self._options.kubeconfig))}"
         url = server.access.url
+        web_view = f"http://127.0.0.1:{self._web_view[0]}/#token={self._web_view[1]}"
         if self._options.is_plain:
-            return PlainView(f"Kubernetes API at {url} (for development and tests): {export}")
+            return PlainView(f"Kubernetes API at {url} (for development and tests): {export}\nweb view: {web_view}")
         from rich.console import Console
 
         from steersman.cli.dev.view.live_view import LiveView
         from steersman.cli.dev.view.screen import ServerAddress
 
-        address = ServerAddress(url, export)
+        address = ServerAddress(url, export, web_view)
         return LiveView(Console(), lambda: self._screen(address), self._farewell)
 
     def _screen(self, address: "ServerAddress") -> "Screen":
@@ -249,3 +260,10 @@ def _collect_seldom() -> None:
 def _name_of(options: DevOptions) -> str:
     """Return the name of the operator before it is loaded."""
     return options.root.resolve().name
+
+
+def _free_port() -> int:
+    """Return a port that is free now; the operator listens on it again after each restart."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port

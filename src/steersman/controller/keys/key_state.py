@@ -96,6 +96,8 @@ class KeyState(Struct, eq=False):
     #: The revision that no run can help, after ``Permanent`` or a decoding error.
     given_up: ObjectRevision | None = None
     memory: ObjectMemory | None = None
+    #: Why the last run did not call the author's function: the object is paused.
+    paused: str = ""
     #: Writes of its runs that the caches do not show yet (`WriteBarrier`).
     unseen: dict[Target, Write] = field(default_factory=dict)
     held: HeldKey | None = None

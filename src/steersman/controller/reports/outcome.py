@@ -69,11 +69,19 @@ class Failed(Struct, frozen=True):
         return isinstance(self.error, TimeoutError)
 
 
+class Paused(Struct, frozen=True):
+    """The object is paused by its annotation: the author's function was not called."""
+
+    message: str
+    #: Seconds until the pause ends; ``None`` if somebody has to end it.
+    again_after: float | None
+
+
 class Stopped(Struct, frozen=True):
     """This process no longer leads: the new leader does the work."""
 
 
-Outcome: TypeAlias = Done | RetryLater | Outdated | GaveUp | Waiting | Failed | Stopped
+Outcome: TypeAlias = Done | RetryLater | Outdated | GaveUp | Waiting | Failed | Paused | Stopped
 
 
 def outcome_of(error: BaseException, resource: ApiResource, key: ObjectKey) -> Outcome:
@@ -106,9 +114,9 @@ def is_field_conflict(error: ApiError) -> bool:
 def metric_label(outcome: Outcome) -> str:
     """Return the ``result`` label of an outcome in controller-runtime's metrics."""
     match outcome:
-        case Done(again_after=None):
+        case Done(again_after=None) | Paused(again_after=None):
             return "success"
-        case Done() | RetryLater(after=float()) | Waiting():
+        case Done() | Paused() | RetryLater(after=float()) | Waiting():
             return "requeue_after"
         case RetryLater():
             return "requeue"

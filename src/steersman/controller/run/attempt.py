@@ -27,6 +27,7 @@ from steersman.controller.reports.outcome import (
     GaveUp,
     Outcome,
     Outdated,
+    Paused,
     RetryLater,
     Stopped,
     Waiting,
@@ -34,6 +35,7 @@ from steersman.controller.reports.outcome import (
 )
 from steersman.controller.run.failure_text import failure_text, without_secrets
 from steersman.controller.run.finalizers import add_finalizer, is_cleanup_due, remove_finalizer
+from steersman.controller.run.pause import CONDITION, REASON, Pause, pause_of
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.status_draft import (
     CLEANUP_FAILED,
@@ -162,9 +164,13 @@ class Attempt(Generic[K]):
         return outcome_of(error, self._reconciler.resource, self._obj.key)
 
     async def _reconcile(self) -> Outcome:
+        pause = pause_of(self._obj.metadata.annotations, self._clock.now())
+        if pause is not None:
+            return await self._stay_paused(pause)
         if self._reconciler.cleanup_function is not None:
             await self._ensure_finalizer()
         draft = StatusDraft(self._obj)
+        draft.end_pause()
         outcome = await self._call(self._reconciler.function)
         if isinstance(outcome, Stopped):
             return outcome
@@ -174,6 +180,18 @@ class Attempt(Generic[K]):
             draft.observe_generation()
         await self._write_status(draft, outcome)
         return Done(self._record.again_after) if isinstance(outcome, Done) else outcome
+
+    async def _stay_paused(self, pause: Pause) -> Outcome:
+        """Show the pause in the status; the author's function is not called."""
+        draft = StatusDraft(self._obj)
+        own = getattr(self._obj, "status", None)
+        now = self._clock.now()
+        if isinstance(own, Status):
+            moment, generation = now.replace(microsecond=0), self._obj.generation
+            own.set_condition(CONDITION, True, REASON, pause.message, now=moment, generation=generation)  # noqa: FBT003 - reads as the condition it is
+        outcome = Paused(pause.message, None if pause.until is None else (pause.until - now).total_seconds())
+        await self._write_status(draft, outcome)
+        return outcome
 
     async def _clean_up(self) -> Outcome:
         cleanup, finalizer = self._reconciler.cleanup_function, self._reconciler.finalizer

@@ -5,6 +5,8 @@ from typing import Any
 from msgspec import Struct
 
 from steersman.client.interfaces import Writer, Written
+from steersman.controller.run.pause import CONDITION as PAUSE_CONDITION
+from steersman.controller.run.pause import REASON as PAUSE_REASON
 from steersman.errors import AlreadyOwned
 from steersman.objects.codec import bytes_read, decode_as, decode_json, encode_json
 from steersman.objects.meta import Condition
@@ -65,6 +67,13 @@ class StatusDraft:
         is_earlier = ready.observed_generation not in (None, self._generation)
         if ready.status == "False" and (is_earlier or (succeeded and is_report(ready))):
             status.conditions.remove(ready)
+
+    def end_pause(self) -> None:
+        """Remove the condition of a pause that has ended."""
+        status = getattr(self._obj, "status", None)
+        paused = status.condition(PAUSE_CONDITION) if isinstance(status, Status) else None
+        if isinstance(status, Status) and paused is not None and paused.reason == PAUSE_REASON:
+            status.conditions.remove(paused)
 
     def patch(self) -> dict[str, Any] | None:
         """Return the merge patch of what changed; ``None`` if nothing did."""

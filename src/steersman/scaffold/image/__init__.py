@@ -1,1 +1,5 @@
-"""An operator as an OCI image, built and pushed without a daemon: a base, its dependencies, its code."""
+"""An operator as an OCI image, built and pushed without a daemon: a base image, its dependencies, its code.
+
+Start with `build`. `base` reads a base image, `contents` collects packages by their requirements (`markers`), `layer`
+and `layout` write the image, `registry` pushes it. `elf` finds missing shared libraries before the image runs.
+"""

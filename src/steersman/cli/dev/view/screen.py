@@ -33,6 +33,8 @@ class ServerAddress:
 
     url: str
     export: str
+    #: The address of the web view; empty without one.
+    web_view: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Screen:
         """Return the parts from top to bottom, as many lines of each as the terminal has room for."""
         width = options.max_width
         export = _folded(self.server.export, width)
+        if self.server.web_view:
+            export = [*export, *_folded(f"web view: {self.server.web_view}", width)]
         room = (options.height or console.height) - _FIXED - len(export)
         overview = _overview(self.counts, self.dashboard, is_wide=width >= _WIDE, rows=max(room // 3, 1))
         room -= overview.row_count

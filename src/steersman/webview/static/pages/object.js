@@ -50,7 +50,9 @@ export class ObjectPage extends Page {
     const [kind, namespace, name] = view.object;
     const last = runs[0];
     // The tree may begin at an owner of the object; without one, the object itself need not be named again.
-    const nodes = !tree ? [] : isSame(tree.object, view.object) ? (tree.children ?? []) : [tree];
+    const isRoot = isSame(tree?.object, view.object);
+    const nodes = !tree ? [] : isRoot ? (tree.children ?? []) : [tree];
+    const words = currentLanguage() === "en" ? english : sentence(view);
     const tone = toneOf({
       ready: readyOf(view),
       is_deleting: view.is_deleting,
@@ -61,7 +63,7 @@ export class ObjectPage extends Page {
       <nav class="crumbs"><a href="#/objects">${t("nav.objects")}</a> <span>/</span> <a href=${`#/objects?filter=${encodeURIComponent(kind)}`}>${kind}</a> <span>/</span> ${placed(namespace, name)}</nav>
       <header class="hero object-hero tone-border-${tone}">
         <p class="eyebrow"><${Phase} phase=${view.state?.phase} />${view.generation ? html` <span>${t("object.generation", { generation: view.generation })}</span>` : ""}</p>
-        <h1>${currentLanguage() === "en" ? english : sentence(view)}</h1>
+        <h1 class=${words.length > 160 ? "long" : ""}>${words}</h1>
         <p class="next">${nextRun(view)}</p>
         ${this.actions(view)}
       </header>
@@ -75,7 +77,7 @@ export class ObjectPage extends Page {
         <div class="beside">
           <${Section} title=${t("object.tree")}>
             ${nodes.length
-              ? html`<ul class="tree">${nodes.map((node) => html`<${Node} key=${node.object.join("/")} node=${node} of=${view.object} />`)}</ul>`
+              ? html`<ul class="tree">${nodes.map((node) => html`<${Node} key=${node.object.join("/")} node=${node} of=${view.object} />`)}${isRoot && tree.more_children ? html`<li class="none">${t("overview.more", { n: whole(tree.more_children) })}</li>` : ""}</ul>`
               : html`<p class="none">${t("object.tree.none")}</p>`}
           <//>
           <${Section} title=${t("object.conditions")}><${Conditions} conditions=${view.conditions ?? []} /><//>
@@ -179,7 +181,7 @@ function Node({ node, of }) {
         <${Mark} tone=${toneOfReady(node.ready)} label=${t(`ready.${node.ready || "none"}`)} />
         <div><${ObjectLink} object=${node.object} home=${of[1]} />${node.detail && html`<p class="muted">${node.detail}</p>`}</div>
       </div>
-      ${node.children?.length ? html`<ul>${node.children.map((child) => html`<${Node} key=${child.object.join("/")} node=${child} of=${of} />`)}</ul>` : ""}
+      ${node.children?.length ? html`<ul>${node.children.map((child) => html`<${Node} key=${child.object.join("/")} node=${child} of=${of} />`)}${node.more_children ? html`<li class="none">${t("overview.more", { n: whole(node.more_children) })}</li>` : ""}</ul>` : ""}
     </li>
   `;
 }

@@ -1,0 +1,26 @@
+"""Permissions of the operator, compared with its requests over the whole life of a replica set."""
+
+import mongod_phases as phases
+from mongod_testbed import StartTestbed
+from steersman.kinds.core_v1 import Pod
+
+from mgors.api.mgors_v1 import Storage
+from mgors.main import operator
+
+
+async def test_the_operator_has_exactly_the_permissions_that_it_needs(start: StartTestbed) -> None:
+    """Too few break it, too many endanger the cluster: databases hold secrets."""
+    async with start() as testbed:
+        await testbed.create(1, storage=Storage(retain="Delete"))
+        await testbed.until_ready(1)
+        await testbed.until(lambda: "admin.admin" in testbed.users())
+        await testbed.write(0, phases.BEFORE)
+        await phases.back_up(testbed)
+        await phases.lose_all_disks_and_restore(testbed)
+        await phases.follow_schedule(testbed)
+        [before] = [pod.uid for pod in testbed.cluster.list(Pod)]
+        await testbed.patch({"image": "mongo:6.0.5", "storage": {"size": "20Gi"}})
+        await testbed.until(lambda: [pod for pod in testbed.cluster.list(Pod) if pod.uid != before])
+        await testbed.until_ready(1)
+        await phases.delete_set(testbed)
+        testbed.cluster.assert_rbac_minimal(operator)

@@ -1,1 +1,0 @@
-"""What tests with real Redis processes stand on."""

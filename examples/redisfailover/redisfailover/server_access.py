@@ -1,0 +1,60 @@
+"""Read how to access the servers of a RedisFailover: passwords from Secrets, settings from the object."""
+
+from steersman import Context, meta
+from steersman.kinds.core_v1 import Secret
+
+from redisfailover.api.redis_failover_v1 import RedisFailover
+from redisfailover.external_writes import fenced
+from redisfailover.names import labels_of, passwords_name
+from redisfailover.passwords import PasswordRecord
+from redisfailover.servers import ServerAccess
+from redisfailover.settings import parse_settings, sentinel_options, split_write_quorum
+
+_KEY = "record"
+
+
+async def read_server_access(
+    failover: RedisFailover, ctx: Context[RedisFailover]
+) -> tuple[ServerAccess, PasswordRecord] | None:
+    """Return how to access the servers; ``None``, with a condition, if the password is missing.
+
+    A password is recorded before any server gets it, so that the operator can connect after any interruption.
+    """
+    name = failover.spec.auth.secret_path
+    password, previous = "", ""
+    if name:
+        secret = await ctx.get(Secret, name)
+        data = (secret.data or {}) if secret is not None else {}
+        if not data.get("password"):
+            message = f"there is no Secret {name!r} with a key 'password'"
+            if ctx.condition("Ready", False, "SecretMissing", message):
+                ctx.event("SecretMissing", message, kind="Warning")
+            return None
+        password, previous = (bytes(data.get(key, b"")).decode() for key in ("password", "previous"))
+    record = await _read(failover, ctx)
+    if password or record.passwords:
+        record = record.with_password(password)
+        await save_password_record(failover, ctx, record)
+    access = ServerAccess(
+        password=password,
+        previous=previous,
+        others=tuple(one for one in reversed(record.passwords) if one != password),
+        write=fenced(ctx),
+        settings=split_write_quorum(parse_settings(failover.spec.redis.custom_config))[0],
+        options=sentinel_options(failover.spec.sentinel.custom_config),
+    )
+    return access, record
+
+
+async def save_password_record(failover: RedisFailover, ctx: Context[RedisFailover], record: PasswordRecord) -> None:
+    """Save the record if it changed. Servers that never had a password need none."""
+    if not any(record.passwords) and not record.sentinels:
+        return
+    if await _read(failover, ctx) != record:
+        about = meta(passwords_name(failover.name), labels=labels_of(failover.name, "redis"))
+        await ctx.apply(Secret(about, data={_KEY: record.write()}))
+
+
+async def _read(failover: RedisFailover, ctx: Context[RedisFailover]) -> PasswordRecord:
+    found = await ctx.get(Secret, passwords_name(failover.name))
+    return PasswordRecord.read((found.data or {}).get(_KEY, b"")) if found is not None else PasswordRecord()

@@ -1,0 +1,3 @@
+module real-cluster/pause
+
+go 1.26.0

@@ -1,0 +1,168 @@
+"""Operators of `examples/`, deployed in containers."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from tools.real_cluster.node import push_image
+from tools.real_cluster.scenarios.user import ScenarioError, User, copied_example
+from tools.real_cluster.services import REGISTRY
+
+EXAMPLES: Final = Path(__file__).parents[3] / "examples"
+
+
+def _deployed(user: User, name: str, *stand_ins: tuple[str, str]) -> None:
+    """Deploy an example; images that it uses are ours under other names, because there is no registry but ours."""
+    user.folder = copied_example(EXAMPLES / name, user.folder / name)
+    for layout, reference in stand_ins:
+        push_image(user.images / layout, f"{REGISTRY}/{reference}")
+    user.deploy(user.publish(name))
+
+
+def _running(user: User, count: int) -> Callable[[], bool]:
+    def look() -> bool:
+        pods = [pod for pod in user.items("pods") if "deletionTimestamp" not in pod["metadata"]]
+        return len(pods) == count and all(pod["status"].get("phase") == "Running" for pod in pods)
+
+    return look
+
+
+def custompod(user: User) -> None:
+    """Check that pods of a CustomPod run, are replaced and are removed."""
+    _deployed(user, "custompod", ("busybox", "library/busybox:latest"))
+    with user.step("1 CustomPod with 1 pod, until it runs"):
+        user.steer("samples", "apply", "--yes")
+        user.until("one pod runs", _running(user, 1))
+    with user.step("scale to 5 pods, until they run"):
+        user.kubectl("scale", "custompod", "custompod-sample", "--replicas=5")
+        user.until("five pods run", _running(user, 5))
+    with user.step("2 pods deleted, until they are replaced"):
+        names = [pod["metadata"]["name"] for pod in user.items("pods")][:2]
+        user.kubectl("delete", "pod", *names, "--grace-period=1", "--wait=false")
+        user.until("they are replaced", _running(user, 5))
+    with user.step("delete it, until its pods are gone"):
+        user.kubectl("delete", "custompod", "custompod-sample")
+        user.kubectl("delete", "pods", "--all", "--grace-period=1")
+        user.until("no pods are left", lambda: not user.items("pods"))
+    user.undeploy("custompod-system")
+
+
+def foobar(user: User) -> None:
+    """Check that tasks are done, versions converted, and that a deleted FooBar leaves nothing behind."""
+    _deployed(user, "foobar")
+    with user.step("sample, until it is applied"):
+        user.steer("samples", "apply", "--yes")
+        user.until("it is applied", lambda: _foobar_status(user) == "ApplySucceed")
+    with user.step("another target, until it is applied"):
+        user.kubectl("create", "configmap", "other")
+        user.kubectl("patch", "foobar", "example-foobar", "--type=merge", "-p", '{"spec": {"target": "other"}}')
+        user.until("the target is marked", lambda: user.get("configmap", "other")["metadata"].get("annotations"))
+        seen = user.get("foobars.v1beta1.test.example.com", "example-foobar")
+        if seen["spec"]["targetRef"]["name"] != "other":
+            raise ScenarioError(f"v1beta1 has another target: {seen['spec']}")
+    with user.step("delete it, until its mark is gone"):
+        user.kubectl("delete", "foobar", "example-foobar")
+        user.until("no mark is left", lambda: not user.get("configmap", "other")["metadata"].get("annotations"))
+    user.undeploy("foobar-system")
+
+
+def _foobar_status(user: User) -> Any:
+    return user.get("foobar", "example-foobar").get("status", {}).get("status")
+
+
+def samplecontroller(user: User) -> None:
+    """Check that the Deployment of a Foo becomes available, and is put right when someone changes it."""
+    _deployed(user, "samplecontroller", ("pause", "library/nginx:latest"))
+    with user.step("1 Foo, until its Deployment is available"):
+        user.steer("samples", "apply", "--yes")
+        user.until("one replica is available", lambda: _available(user) == 1)
+    with user.step("3 replicas, until they are available"):
+        user.kubectl("patch", "foo", "example-foo", "--type=merge", "-p", '{"spec": {"replicas": 3}}')
+        user.until("three replicas are available", lambda: _available(user) == 3)  # noqa: PLR2004 - the three above
+    with user.step("a foreign image is put right"):
+        user.kubectl("set", "image", "deployment/example-foo", "nginx=example.com/intruder")
+        user.until("the image is right", lambda: _image(user) == "nginx:latest")
+    with user.step("delete it, until its Deployment is gone"):
+        user.kubectl("delete", "foo", "example-foo")
+        user.until("no deployment is left", lambda: not user.items("deployments"))
+    user.undeploy("samplecontroller-system")
+
+
+def _available(user: User) -> Any:
+    return user.get("foo", "example-foo").get("status", {}).get("availableReplicas")
+
+
+def _image(user: User) -> str:
+    deployment = user.get("deployment", "example-foo")
+    return str(deployment["spec"]["template"]["spec"]["containers"][0]["image"])
+
+
+def redisfailover(user: User) -> None:
+    """Check that real Redis servers lose no key with their master, with more servers and with another version."""
+    versions = ("7.2-alpine", "7.4-alpine")
+    _deployed(user, "redisfailover", *(("redis", f"library/redis:{version}") for version in versions))
+    with user.step("3 servers and 3 sentinels, until ready"):
+        user.kubectl("apply", "-f", "samples/basic.yaml")
+        master = _wait_redis(user, 3, other_than="")
+        _redis(user, master, "set", "greeting", "hello")
+        _redis(user, master, "wait", "2", "5000")
+    with user.step("master SIGKILLed with its pod, until another one is master"):
+        user.kubectl("delete", "pod", master, "--grace-period=0", "--force")
+        _wait_redis(user, 3, other_than=master)
+    with user.step("scale to 5 servers, until ready"):
+        _patch_redis(user, '{"replicas": 5}')
+        _wait_redis(user, 5, other_than="")
+    with user.step("another version, replicas first, until ready"):
+        _patch_redis(user, '{"image": "redis:7.4-alpine"}')
+        user.until("all servers have it", lambda: _redis_images(user) == {"redis:7.4-alpine"}, seconds=180)
+        master = _wait_redis(user, 5, other_than="")
+    if (kept := _redis(user, master, "get", "greeting")) != "hello":
+        raise ScenarioError(f"the key has the value {kept!r} afterwards")
+    with user.step("delete it, until its pods are gone"):
+        user.kubectl("delete", "rf", "redisfailover")
+        user.until("no pods are left", lambda: not user.items("pods"))
+    user.undeploy("redisfailover-system")
+
+
+def _patch_redis(user: User, settings: str) -> None:
+    user.kubectl("patch", "rf", "redisfailover", "--type=merge", "-p", f'{{"spec": {{"redis": {settings}}}}}')
+
+
+def _redis_pods(user: User) -> list[dict[str, Any]]:
+    return user.items("pods", "-l", "app.kubernetes.io/component=redis")
+
+
+def _redis_images(user: User) -> set[str]:
+    return {pod["spec"]["containers"][0]["image"] for pod in _redis_pods(user)}
+
+
+def _wait_redis(user: User, servers: int, *, other_than: str) -> str:
+    """Wait until so many servers are ready behind a master; return its pod."""
+
+    def look() -> str:
+        found = user.get("rf", "redisfailover")
+        if not _is_true(found, "Ready") or found["status"].get("observedGeneration") != found["metadata"]["generation"]:
+            return ""
+        pods = [pod for pod in _redis_pods(user) if "deletionTimestamp" not in pod["metadata"]]
+        masters = [pod["metadata"]["name"] for pod in pods if _role(pod) == "master"]
+        is_whole = len(pods) == servers and all(_is_true(pod, "Ready") for pod in pods)
+        return masters[0] if is_whole and len(masters) == 1 and masters[0] != other_than else ""
+
+    return user.until(f"{servers} servers are ready behind one master", look, seconds=180)
+
+
+def _role(pod: dict[str, Any]) -> str:
+    return str(pod["metadata"].get("labels", {}).get("redisfailovers-role"))
+
+
+def _is_true(found: dict[str, Any], condition: str) -> bool:
+    conditions = found.get("status", {}).get("conditions", ())
+    return any(one["type"] == condition and one["status"] == "True" for one in conditions)
+
+
+def _redis(user: User, pod: str, *command: str) -> str:
+    return user.kubectl("exec", pod, "-c", "redis", "--", "redis-cli", "-h", _address(user, pod), *command).strip()
+
+
+def _address(user: User, pod: str) -> str:
+    return str(user.get("pod", pod)["status"]["podIP"])
