@@ -48,7 +48,7 @@ class PageCode(pytest.Item):
     """All Python of a page."""
 
     def runtest(self) -> None:
-        """Run the blocks as one module, then each test in it on an event loop and a cluster of its own."""
+        """Run the blocks as one module, then each test in it, coroutines on an event loop of their own."""
         with _own_kinds():
             self._run()
 
@@ -65,7 +65,9 @@ class PageCode(pytest.Item):
                 ast.increment_lineno(tree, text.count("\n", 0, block.start(1)))
                 _run_block(compile(tree, str(self.path), "exec"), modules[-1])
             for test in [test for module in modules for test in _tests_of(module)]:
-                asyncio.run(test(**_arguments(test)))
+                work = test(**_arguments(test))
+                if inspect.iscoroutine(work):
+                    asyncio.run(work)
         finally:
             for module in modules:
                 del sys.modules[module.__name__]
@@ -108,7 +110,7 @@ def _new_module(name: str) -> types.ModuleType:
 
 def _tests_of(module: types.ModuleType) -> list[types.FunctionType]:
     return [
-        test for name, test in vars(module).items() if name.startswith("test_") and inspect.iscoroutinefunction(test)
+        test for name, test in vars(module).items() if name.startswith("test_") and isinstance(test, types.FunctionType)
     ]
 
 

@@ -19,6 +19,10 @@ class Randomness:
     def __init__(self, seed: int | None = None) -> None:
         self._random = random.Random(seed)  # noqa: S311 - nothing here protects a secret
 
+    def reseed(self, seed: int) -> None:
+        """Start the sequence of a seed from its beginning."""
+        self._random.seed(seed)
+
     def uid(self) -> str:
         """Return a random (version 4) UUID, such as the API server assigns to every object."""
         bits = self._random.getrandbits(128) & _FREE_BITS | _VERSION_4

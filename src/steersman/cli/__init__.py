@@ -26,6 +26,7 @@ _COMMANDS = {
     "why": "Explain what a running operator does about an object, and why.",
     "pause": "Stop reconciling an object until it is resumed.",
     "resume": "Reconcile a paused object again.",
+    "simulate": "Run a scenario under every fault at every step.",
     "install": "Create or update the CRDs in a cluster.",
     "migrate": "Rewrite stored objects in the CRD's storage version.",
     "uninstall": "Delete the CRDs from a cluster.",
@@ -45,7 +46,7 @@ _COMMANDS = {
 
 #: Where a command is defined, unless it stands beside this module.
 _ROOMS = {
-    **dict.fromkeys(("init", "create", "image", "manifests", "chart", "bundle", "generate"), "project."),
+    **dict.fromkeys(("init", "create", "image", "manifests", "chart", "bundle", "generate", "simulate"), "project."),
     "why": "why.",
     **dict.fromkeys(
         ("install", "uninstall", "deploy", "undeploy", "migrate", "samples", "doctor", "pause", "resume"), "cluster."

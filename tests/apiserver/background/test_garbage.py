@@ -134,6 +134,20 @@ async def test_what_was_left_undone_is_done_at_the_next_start() -> None:
     assert kept.names() == []
 
 
+async def test_an_owner_that_a_snapshot_brings_back_keeps_its_dependents() -> None:
+    """What the collector knows of deleted owners is not true of the state before their deletion."""
+    kept = Kept()
+    kept.config_map("o")
+    kept.config_map("d", {"o": False})
+    snapshot = kept.server.snapshot()
+    kept.delete(f"{CONFIG_MAPS}/o")
+    await kept.settle()
+    kept.server.restore(snapshot)
+    kept.config_map("e", {"o": False})
+    await kept.settle()
+    assert kept.names() == ["d", "e", "o"]
+
+
 @st.composite
 def families(draw: st.DrawFn) -> Family:
     """Draw up to eight objects without circles."""

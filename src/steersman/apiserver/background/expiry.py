@@ -25,7 +25,7 @@ class EventExpiry:
     def start(self) -> None:
         """Start the full lifetime of every existing Event."""
         self._due.clear()
-        self._alarm.clear()
+        self._alarm.cancel()
         for record in self._objects.records_of(_EVENTS):
             self._note(Place(_EVENTS, record.namespace, record.name))
 

@@ -48,6 +48,8 @@ class GarbageCollector:
         """Check all objects with owners or finalizers."""
         self._waiting.clear()
         self._unresolved.clear()
+        # After a snapshot was restored, an owner may exist again.
+        self._gone.clear()
         for resource in self._store.resources():
             if resource in _IGNORED:
                 continue

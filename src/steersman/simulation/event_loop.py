@@ -1,0 +1,158 @@
+"""An event loop and a clock without a world: the same run, step for step, each time.
+
+Time is virtual. It passes when nothing else can go on, and jumps to the next timer. Nothing here can wait for a socket,
+a process or a thread: whatever asks for one would make a run depend on the machine, so it is rejected by name.
+"""
+
+import asyncio
+import heapq
+import threading
+from collections.abc import Callable
+from contextvars import Context
+from datetime import datetime, timedelta
+from typing import Any, Never
+
+from steersman.clock import Clock, Timer
+from steersman.errors import SteersmanError
+from steersman.testing.fake_clock import FakeClock
+
+
+class NotDeterministic(SteersmanError):  # noqa: N818 - named as our errors are
+    """Something in a run depends on more than its seed; the message names it."""
+
+
+class Stuck(SteersmanError):  # noqa: N818 - same
+    """A run waits for something that can never happen."""
+
+
+class WriteStorm(SteersmanError):  # noqa: N818 - same
+    """An operator writes without end."""
+
+
+class SimulatedClock(FakeClock):
+    """Virtual time that can start again from zero, and can pass while everything stands still."""
+
+    def reset(self) -> None:
+        """Start again from zero, without timers."""
+        super().__init__()
+
+    def stall(self, seconds: float) -> None:
+        """Advance the time without running what becomes due meanwhile; it runs afterwards."""
+        self._elapsed += seconds
+
+    def run_next_timer(self) -> bool:
+        """Move on to the next timer and run it; return whether there was one."""
+        left = self.next_timer()
+        if left is None:
+            return False
+        _, _, timer = heapq.heappop(self._timers)
+        self._elapsed += left
+        callback, timer.callback = timer.callback, None
+        if callback is not None:
+            callback()
+        return True
+
+
+class InstanceClock(Clock):
+    """The clock of one instance of an operator: its wall clock may be wrong, and it ends with the instance."""
+
+    def __init__(self, inner: Clock) -> None:
+        self._inner = inner
+        self._is_dead = False
+        #: How far the wall clock is off.
+        self.skew = timedelta()
+
+    def die(self) -> None:
+        """End every wait that begins from now on at once: nothing of a dead process is waited for."""
+        self._is_dead = True
+
+    def now(self) -> datetime:
+        """Return the wall-clock time as this instance sees it."""
+        return self._inner.now() + self.skew
+
+    def monotonic(self) -> float:
+        """Return seconds that never go back."""
+        return self._inner.monotonic()
+
+    def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
+        """Run the callback after that many seconds; at once if the instance is dead."""
+        if self._is_dead:
+            return asyncio.get_running_loop().call_soon(callback)
+        return self._inner.call_later(seconds, callback)
+
+
+class _TimePasses:
+    """Stands in for the selector of an event loop: where a real loop would wait for events, time jumps."""
+
+    def __init__(self, clock: SimulatedClock) -> None:
+        self._clock = clock
+
+    def select(self, timeout: float | None) -> list[Never]:
+        """Run the next timer if nothing else is ready."""
+        if timeout != 0 and not self._clock.run_next_timer():
+            raise Stuck(
+                "nothing can go on any more: a task waits for something that never happens, and no timer is set"
+            )
+        return []
+
+    def close(self) -> None:
+        """Release nothing."""
+
+
+class SimulationLoop(asyncio.BaseEventLoop):
+    """An event loop under virtual time, without sockets, processes and threads."""
+
+    def __init__(self, clock: SimulatedClock) -> None:
+        super().__init__()
+        self._clock = clock
+        self._selector = _TimePasses(clock)
+        #: Unhandled exceptions of tasks and callbacks.
+        self.unhandled: list[str] = []
+        self.set_exception_handler(self._note)
+
+    def _note(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        self.unhandled.append(f"{context['message']}{f': {error!r}' if error is not None else ''}")
+
+    def _process_events(self, event_list: list[Never]) -> None:
+        """Do nothing: there are no sockets."""
+
+    def _write_to_self(self) -> None:
+        if threading.get_ident() == self._thread_id:  # type: ignore[attr-defined]
+            return  # call_soon_threadsafe from the loop's own thread: nothing sleeps that must be woken
+        raise NotDeterministic("a thread called into the event loop: the order of threads is not reproducible")
+
+    def time(self) -> float:
+        """Return the virtual time."""
+        return self._clock.monotonic()
+
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Call back at a virtual time."""
+        handle = asyncio.TimerHandle(when, callback, args, self, context)
+
+        def run() -> None:
+            if not handle.cancelled():
+                handle._run()  # noqa: SLF001 - what the loop itself does with a handle
+
+        self._clock.call_later(when - self.time(), run)
+        return handle
+
+    def run_in_executor(self, *_: Any) -> Never:  # type: ignore[override]
+        """Reject threads."""
+        raise NotDeterministic(
+            "a thread was started (a plain `def` reconciler, asyncio.to_thread or run_in_executor): threads run in no "
+            "reproducible order; declare the reconciler with `async def` to simulate it"
+        )
+
+    def _reject(self, *_: Any, **__: Any) -> Never:
+        raise NotDeterministic(
+            "a socket or a process was opened: its answers depend on the world outside; let an app of the test answer "
+            "(cluster.serve_http), or pass a stand-in to the operator"
+        )
+
+    create_connection = create_server = create_datagram_endpoint = _reject
+    create_unix_connection = create_unix_server = subprocess_exec = subprocess_shell = _reject
+    getaddrinfo = sock_connect = sock_sendall = sock_recv = add_reader = add_writer = _reject  # type: ignore[assignment]
+    add_signal_handler = _reject  # type: ignore[assignment]

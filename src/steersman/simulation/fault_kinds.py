@@ -1,0 +1,124 @@
+"""The catalogue of faults: every kind has a name, the place where it strikes, and a sentence.
+
+A place is a step of the recorded run: the nth write of the operator, its nth read, the nth event that a watch delivers
+to it, or the nth time that the scenario waits until everything is at rest. Which oracles apply depends on the kind: a
+fault that shows the operator an old state may cost updates, one that only loses an answer may not.
+"""
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Place: TypeAlias = Literal["write", "read", "event", "rest", "seed"]
+
+
+class FaultKind(Struct, frozen=True, kw_only=True):
+    """One way in which the world misbehaves."""
+
+    name: str
+    #: Its number in the fault matrix, such as ``F1``.
+    number: str
+    place: Place
+    text: str
+    #: Whether a further update of an object is an error. Where the operator sees an old state it may repeat one.
+    counts_updates: bool = True
+    #: Whether two replicas with leader election are needed.
+    replicas: int = 1
+    #: Why it is not tried unless asked for by its name; empty for all others.
+    exotic: str = ""
+
+
+def _kind(
+    name: str, number: str, place: Place, text: str, *, counts_updates: bool = True, replicas: int = 1
+) -> FaultKind:
+    return FaultKind(name=name, number=number, place=place, text=text, counts_updates=counts_updates, replicas=replicas)
+
+
+_ALL = (
+    _kind("crash-before", "F1", "write", "the operator crashes right before the write is carried out"),
+    _kind("crash-after", "F1", "write", "the operator crashes after the write, before its response"),
+    _kind("crash-at-event", "F2", "event", "the operator crashes right before the event arrives"),
+    _kind("conflict", "F3", "write", "the write is refused with 409 Conflict"),
+    _kind(
+        "competing-write",
+        "F3",
+        "write",
+        "another client annotates the object right before the write",
+        counts_updates=False,
+    ),
+    _kind("too-many-requests", "F4", "write", "the write is refused with 429 and Retry-After"),
+    _kind("forbidden", "F4", "write", "the write is refused once with 403"),
+    _kind("internal-error", "F4", "write", "the write is refused with 500"),
+    _kind("unavailable", "F4", "write", "the write is refused with 503"),
+    _kind("gateway-timeout", "F4", "write", "the write is carried out, and answered with 504"),
+    _kind("request-lost", "F4", "write", "the connection breaks before the server sees the write"),
+    _kind("response-lost", "F4", "write", "the write is carried out, and the connection breaks before the response"),
+    _kind("no-response", "F4", "write", "the write is never answered, nor carried out"),
+    _kind("slow-response", "F4", "write", "the write is carried out, and its response comes 20 s late"),
+    _kind("read-error", "F4", "read", "the read is answered with 500"),
+    _kind("read-lost", "F4", "read", "the connection of the read breaks"),
+    _kind("unauthorized", "F13", "write", "the token has expired: the write is refused once with 401"),
+    _kind("watch-reset", "F5", "event", "the watch breaks right before the event"),
+    _kind("watch-closed", "F5", "event", "the server ends the watch right before the event"),
+    _kind("watch-torn", "F5", "event", "the watch breaks in the middle of the event"),
+    _kind("watch-expired", "F5", "event", "the watch ends with 410 Expired instead of the event", counts_updates=False),
+    _kind("watch-error", "F5", "event", "the watch ends with 500 instead of the event"),
+    _kind("watch-silent", "F5", "event", "the watch stays open and delivers nothing any more", counts_updates=False),
+    _kind("event-duplicated", "F6", "event", "the event arrives twice"),
+    _kind(
+        "event-delayed",
+        "F6",
+        "event",
+        "the event and all later ones of its watch arrive only when the operator is idle",
+        counts_updates=False,
+    ),
+    _kind(
+        "events-unobserved",
+        "F6",
+        "event",
+        "the watch falls behind from this event on, and the history is compacted before it catches up",
+        counts_updates=False,
+    ),
+    FaultKind(
+        name="stale-restart",
+        number="F7",
+        place="rest",
+        text="the operator restarts and reads one resource from a replica that lags behind",
+        counts_updates=False,
+        exotic="informers start with a consistent list, which API servers since 1.31 never answer with an old state",
+    ),
+    _kind("restart", "F14", "rest", "the operator is killed and started again while everything is at rest"),
+    _kind("shutdown", "F14", "write", "the operator is asked to stop at the write, and started again"),
+    _kind("clock-ahead", "F10", "write", "the operator's wall clock jumps ahead by one hour"),
+    _kind("clock-behind", "F10", "write", "the operator's wall clock jumps back by one hour"),
+    _kind("stall", "F10", "write", "the operator's process stands still for 60 s before the write"),
+    _kind("order", "F9", "seed", "requests and events take a random number of turns to arrive"),
+    _kind(
+        "leader-cut-off",
+        "F11",
+        "write",
+        "the leader of two replicas loses its network at the write, for 60 s",
+        counts_updates=False,
+        replicas=2,
+    ),
+    _kind(
+        "leader-crash",
+        "F11",
+        "write",
+        "the leader of two replicas crashes after the write, and the other one takes over",
+        counts_updates=False,
+        replicas=2,
+    ),
+)
+
+#: Every kind by its name, in the order of the report.
+KINDS = {kind.name: kind for kind in _ALL}
+
+#: Faults of the matrix that are not injected, and why; reports list them.
+SKIPPED = {
+    "F2": "crashes at awaits that neither write nor receive anything: from outside they look like another crash",
+    "F4": "404, AlreadyExists and 422 for a valid write: a server that answers so is wrong, not faulty",
+    "F8": "deleting and recreating the user's object is part of a scenario",
+    "F12": "webhook outages: cluster.running tests call webhooks; faults at their calls are not enumerated",
+    "F15": "pairs of faults run only if asked for (pairs=)",
+}

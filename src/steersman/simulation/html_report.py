@@ -1,0 +1,52 @@
+"""A report as one HTML page: the table of what was tried, and every failure with its explanation. Pure."""
+
+from html import escape
+
+from steersman.simulation.explanation import explain
+from steersman.simulation.fault_kinds import KINDS, SKIPPED
+from steersman.simulation.report import Report
+
+_STYLE = """
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
+body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid #8884; vertical-align: top; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.failed { color: #c22; font-weight: 600; }
+pre { overflow-x: auto; padding: .75rem; background: #8881; }
+"""
+
+
+def html_report(report: Report) -> str:
+    """Return the page; it needs nothing from outside."""
+    rows = "\n".join(
+        f"<tr><td>{escape(name)}</td><td>{number}</td><td>{escape(KINDS[name].text)}</td>"
+        f'<td class="number">{tried}</td><td class="number{" failed" if failed else ""}">{failed}</td></tr>'
+        for name, number, tried, failed in report.coverage()
+    )
+    failures = "\n".join(
+        f"<h3>{escape(str(one.plan))}</h3>\n"
+        f"<pre>{escape(explain(report.reference, one.plan, one.findings, one.outcome))}</pre>"
+        for one in report.failures
+    )
+    skipped = "\n".join(f"<li>{number}: {escape(why)}</li>" for number, why in SKIPPED.items())
+    title = escape(report.summary())
+    return f"""<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<style>{_STYLE}</style></head>
+<body>
+<h1>{title}</h1>
+<table>
+<tr><th>fault</th><th></th><th>what happens</th><th>tried</th><th>failed</th></tr>
+{rows}
+</table>
+<h2>Failures</h2>
+{failures or "<p>None.</p>"}
+<h2>Skipped</h2>
+<ul>
+{skipped}
+</ul>
+</body>
+</html>
+"""

@@ -1,0 +1,320 @@
+"""Operators under every fault: the careful ones pass, the careless ones are found out, and both are explained."""
+
+import asyncio
+import json
+import secrets
+
+import pytest
+
+from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
+from steersman.errors import ConfigError
+from steersman.kinds.core_v1 import ConfigMap, Secret
+from steersman.protocol.http import Request
+from steersman.simulation import NotDeterministic, always, simulate
+from steersman.simulation.connection import Connection, Network
+from steersman.simulation.event_loop import InstanceClock
+from steersman.simulation.fault_kinds import KINDS
+from steersman.simulation.plans import Plan, parse_plan
+from steersman.simulation.report import Report
+from steersman.simulation.simulator import Progress
+from steersman.simulation.world import World
+from steersman.testing import Cluster
+from steersman.transport.in_memory import InMemoryTransport
+
+
+class CrateSpec(Model):
+    """What is wanted."""
+
+    copies: int = 1
+
+
+class CrateStatus(Status):
+    """What is there."""
+
+    copies: int = 0
+
+
+@custom_resource("simulation.example.com/v1")
+class Crate(Resource[CrateSpec, CrateStatus]):
+    """Wants a number of ConfigMaps."""
+
+
+def careful() -> Operator:
+    """Make an operator that looks before it acts."""
+    operator = Operator("careful")
+
+    @operator.reconciler(Crate, owns=[ConfigMap])
+    async def reconcile(crate: Crate, ctx: Context[Crate]) -> None:
+        for number in range(crate.spec.copies):
+            await ctx.apply(ConfigMap(meta(f"{crate.name}-{number}")))
+        crate.status.copies = crate.spec.copies
+
+    return operator
+
+
+def forgetful() -> Operator:
+    """Make an operator that trusts a status which it writes later."""
+    operator = Operator("forgetful")
+
+    @operator.reconciler(Crate, owns=[ConfigMap])
+    async def reconcile(crate: Crate, ctx: Context[Crate]) -> None:
+        if crate.status.copies == 0:
+            await ctx.create(ConfigMap(meta(generate_name=f"{crate.name}-")))
+            crate.status.copies = 1
+
+    return operator
+
+
+def guessing() -> Operator:
+    """Make an operator that makes a password up."""
+    operator = Operator("guessing")
+
+    @operator.reconciler(Crate, owns=[Secret])
+    async def reconcile(crate: Crate, ctx: Context[Crate]) -> None:
+        if not ctx.owned(Secret):
+            await ctx.create(Secret(meta(crate.name), data={"password": secrets.token_bytes(8)}))
+
+    return operator
+
+
+module_operator = careful()
+
+
+async def rollout(cluster: Cluster) -> None:
+    """Create, change and delete a crate."""
+    crate = await cluster.client.create(Crate(meta("a"), CrateSpec(copies=1)))
+    await cluster.settle()
+    await cluster.client.patch(crate, {"spec": {"copies": 2}})
+    await cluster.settle()
+    await cluster.client.delete(crate)
+
+
+async def creation(cluster: Cluster) -> None:
+    """Create a crate."""
+    await cluster.client.create(Crate(meta("a")))
+    await cluster.eventually(lambda: cluster.list(Crate)[0].status.copies > 0)
+
+
+async def bare_creation(cluster: Cluster) -> None:
+    """Create a crate and wait for nothing."""
+    await cluster.client.create(Crate(meta("a")))
+
+
+def test_a_level_based_operator_survives_every_single_fault() -> None:
+    """The promise of the framework, tried at every step. No alarm is as important as finding every bug."""
+    report = simulate(careful, rollout, faults=["all", "stale-restart"])
+    report.raise_if_failed()
+    assert {fault.kind for plan in report.tried for fault in plan.faults} >= set(KINDS) - {"read-error", "read-lost"}
+    assert report.missed == []
+    assert "plans passed" in report.summary()
+
+
+def test_what_no_conformant_server_does_is_tried_only_if_asked_for() -> None:
+    """An alarm about something that cannot happen would be a false one; the report says what it left out, and why."""
+    report = simulate(careful, bare_creation, stop_after=0)
+    assert "skipped stale-restart: informers start with a consistent list" in report.table()
+    assert "stale-restart" in json.loads(report.json())["skipped"]
+
+
+def test_a_forgetful_operator_is_found_and_explained() -> None:
+    """Which write was lost from sight, what it led to, and how the end differs."""
+    report = simulate(forgetful, creation, faults="F1")
+    assert [str(failure.plan) for failure in report.failures] == ["crash-before@write:2", "crash-after@write:1"]
+    with pytest.raises(AssertionError) as failed:
+        report.raise_if_failed()
+    text = str(failed.value)
+    assert "2 of 4 plans failed" in text
+    assert "write 1 of 2, POST /api/v1/namespaces/default/configmaps: the operator crashes after the write" in text
+    assert "writes that only happen with the fault: POST /api/v1/namespaces/default/configmaps" in text
+    assert "O1: the cluster ends differently" in text
+    assert '+    "name": "a-*"' in text
+    told = json.loads(report.json())
+    assert [one["plan"] for one in told["failures"]] == [str(failure.plan) for failure in report.failures]
+    assert "crash-before         F1" in report.table()
+
+
+def test_a_plan_runs_again_from_its_text() -> None:
+    """The name of a plan in a report is enough to reproduce it."""
+    assert simulate(forgetful, creation, plans=["crash-after@write:1"]).failures
+    assert not simulate(careful, creation, plans=["crash-after@write:1"]).failures
+
+
+def test_a_pair_that_fails_is_shrunk_to_the_fault_that_matters() -> None:
+    """Of two faults usually one is to blame."""
+    report = simulate(forgetful, creation, plans=["clock-ahead@write:2 + crash-after@write:1"])
+    assert [failure.plan for failure in report.failures] == [parse_plan("crash-after@write:1")]
+
+
+def test_what_an_operator_makes_up_is_not_compared() -> None:
+    """A password differs in every run, by its nature; a fault that loses the Secret is found all the same."""
+    simulate(guessing, bare_creation, faults=["F1", "F4"]).raise_if_failed()
+
+
+def test_each_run_is_repeatable() -> None:
+    """The same seed gives the same trace, with any fault, also of an operator that is imported afresh."""
+    for operator in (careful, module_operator):
+        report = simulate(operator, bare_creation, faults=["F1", "F9", "F11", "watch-reset"], twice=True)
+        report.raise_if_failed()
+        assert len(report.tried) > 10
+        is_replicated = any(plan.replicas > 1 for plan in report.tried)
+        assert is_replicated == (operator is careful)
+        assert ("skipped leader-cut-off" in report.table()) == (operator is module_operator)
+
+
+def test_no_deposed_leader_writes_in_any_order_of_arrival() -> None:
+    """Two replicas, one of which loses its network or dies at a write, with requests that arrive in another order."""
+    plans = [
+        f"order@seed:{seed} + {kind}@write:{write}"
+        for kind in ("leader-cut-off", "leader-crash")
+        for seed in (1, 2, 3)
+        for write in (1, 2)
+    ]
+    report = simulate(careful, bare_creation, plans=plans)
+    report.raise_if_failed()
+    assert len(report.tried) == len(plans)
+
+
+def test_a_write_without_the_lease_is_noticed() -> None:
+    """The oracle itself must be able to complain."""
+    world = World(careful())
+    network = Network(world.cluster.server, world.clock, Plan())
+
+    async def write() -> None:
+        holders = iter(["", "replica-2"])
+        connection = Connection(network, 1, InstanceClock(world.clock), lambda: next(holders))
+        transport = InMemoryTransport(connection, clock=world.clock)
+        for name in ("a", "b"):
+            await transport.request(Request("DELETE", f"/api/v1/namespaces/default/configmaps/{name}"))
+
+    world.run(write, seed=1)
+    assert network.deposed_writes == [
+        "write 2, DELETE /api/v1/namespaces/default/configmaps/b, although replica-2 holds the lease"
+    ]
+
+
+def test_an_operator_that_depends_on_more_than_its_seed_is_rejected() -> None:
+    """Memory outside of its instances makes one run depend on another."""
+    runs: list[int] = []
+
+    def counting() -> Operator:
+        operator = Operator("counting")
+        runs.append(1)
+
+        @operator.reconciler(Crate, owns=[ConfigMap])
+        async def reconcile(crate: Crate, ctx: Context[Crate]) -> None:
+            await ctx.apply(ConfigMap(meta(f"{crate.name}-{len(runs)}")))
+
+        return operator
+
+    with pytest.raises(NotDeterministic, match="same seed differ: step"):
+        simulate(counting, bare_creation)
+
+
+def test_a_plain_function_is_rejected_because_it_needs_a_thread() -> None:
+    """The message says what to do."""
+
+    def plain() -> Operator:
+        operator = Operator("plain")
+
+        @operator.reconciler(Crate)
+        def reconcile(crate: Crate, _: Context[Crate]) -> None:
+            crate.status.copies = 1
+
+        return operator
+
+    with pytest.raises(NotDeterministic, match="async def"):
+        simulate(plain, bare_creation)
+
+
+def test_an_invariant_is_checked_after_every_write() -> None:
+    """A state that lasts for one write is seen, although no reader of the end could know."""
+
+    @always
+    def never_more_than_one(cluster: Cluster) -> None:
+        assert len(cluster.list(ConfigMap, namespace="default", selector="app=crate")) <= 1, "two at once"
+
+    def replacing() -> Operator:
+        operator = Operator("replacing")
+
+        @operator.reconciler(Crate, owns=[ConfigMap])
+        async def reconcile(crate: Crate, ctx: Context[Crate]) -> None:
+            name = f"{crate.name}-{crate.spec.copies}"
+            await ctx.apply(ConfigMap(meta(name, labels={"app": "crate"})))
+            for other in ctx.owned(ConfigMap):
+                if other.name != name:
+                    await ctx.delete(other)
+
+        return operator
+
+    with pytest.raises(AssertionError, match=r"never_more_than_one does not hold .* two at once"):
+        simulate(replacing, rollout, invariants=[never_more_than_one])
+
+
+def test_a_scenario_that_fails_without_a_fault_is_no_result() -> None:
+    """Every plan would fail, for a reason that has nothing to do with it."""
+
+    async def wrong(cluster: Cluster) -> None:
+        await creation(cluster)
+        raise ValueError("the scenario is wrong")
+
+    with pytest.raises(AssertionError, match="fails without any fault"):
+        simulate(careful, wrong)
+
+
+def test_an_operator_that_writes_at_rest_is_found_without_a_fault() -> None:
+    """A hot loop costs an API server more than any fault."""
+
+    def restless() -> Operator:
+        operator = Operator("restless")
+
+        @operator.reconciler(Crate, resync=30)
+        async def reconcile(crate: Crate, _: Context[Crate]) -> None:
+            crate.status.copies += 1
+
+        return operator
+
+    with pytest.raises(AssertionError, match=r"O4: PATCH .*/status is written although everything is at rest"):
+        simulate(restless, bare_creation)
+
+
+def test_an_operator_that_writes_without_end_is_cut_off() -> None:
+    """A storm must end the run, not the patience of the reader."""
+
+    def stormy() -> Operator:
+        operator = Operator("stormy")
+
+        @operator.reconciler(Crate, owns=[ConfigMap])
+        async def reconcile(crate: Crate, ctx: Context[Crate]) -> None:
+            old = ctx.owned(ConfigMap)
+            await ctx.create(ConfigMap(meta(generate_name=f"{crate.name}-")))
+            for one in old:
+                await ctx.delete(one)
+
+        return operator
+
+    with pytest.raises(AssertionError, match="O4: the operator writes without end"):
+        simulate(stormy, bare_creation)
+
+
+def test_progress_is_told_and_an_interrupt_keeps_what_is_known() -> None:
+    """Ctrl-C after a minute must not lose the minute."""
+
+    def interrupt(report: Report, plans: int) -> None:
+        assert plans == 4
+        if len(report.tried) == 2:
+            raise KeyboardInterrupt
+
+    progress: Progress = interrupt
+    report = simulate(careful, creation, faults="F1", on_progress=progress)
+    assert (len(report.tried), report.left) == (2, 2)
+    assert "2 not run" in report.summary()
+
+
+def test_it_cannot_run_inside_another_event_loop() -> None:
+    """An `async def` test gets a sentence instead of an error of asyncio's."""
+
+    async def test() -> None:
+        simulate(careful, creation)
+
+    with pytest.raises(ConfigError, match="plain `def` test"):
+        asyncio.run(test())
