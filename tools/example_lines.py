@@ -10,10 +10,10 @@ import io
 import sys
 import tokenize
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from steersman.json_types import JsonObject
 from steersman.scaffold.manifests.plain import definition_objects
 from steersman.testing import without_descriptions
 from tools.examples import EXAMPLES, examples
@@ -75,7 +75,7 @@ def definition_lines(name: str) -> int:
     return sum(len(yaml.safe_dump(definition).splitlines()) for definition in definitions)
 
 
-def with_one_version(definition: dict[str, Any]) -> dict[str, Any]:
+def with_one_version(definition: JsonObject) -> JsonObject:
     """Return a CRD with only its storage version: kopf cannot convert to other versions."""
     spec = {name: value for name, value in definition["spec"].items() if name != "conversion"}
     versions = [version for version in spec["versions"] if version["storage"]]

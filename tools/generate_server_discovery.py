@@ -10,7 +10,8 @@ import json
 import lzma
 import sys
 from pathlib import Path
-from typing import Any
+
+from steersman.json_types import JsonObject
 
 OUTPUT = Path(__file__).parent.parent / "src" / "steersman" / "apiserver" / "data" / "discovery.json.xz"
 
@@ -22,7 +23,7 @@ def _kind(response: dict[str, str], group: str, version: str) -> list[str]:
     return [group, version, response["kind"]]
 
 
-def _resource(resource: dict[str, Any], group: str, version: str) -> dict[str, Any]:
+def _resource(resource: JsonObject, group: str, version: str) -> JsonObject:
     return {
         "plural": resource["resource"],
         "singular": resource["singularResource"],
@@ -42,7 +43,7 @@ def _resource(resource: dict[str, Any], group: str, version: str) -> dict[str, A
     }
 
 
-def _group(group: dict[str, Any]) -> dict[str, Any]:
+def _group(group: JsonObject) -> JsonObject:
     name = group["metadata"].get("name", "")
     return {
         "group": name,

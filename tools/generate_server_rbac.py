@@ -8,13 +8,14 @@ import json
 import lzma
 import subprocess
 from pathlib import Path
-from typing import Any
+
+from steersman.json_types import JsonObject
 
 TARGET = Path(__file__).parent.parent / "src" / "steersman" / "apiserver" / "data" / "rbac.json.xz"
 RESOURCES = ("clusterroles", "roles", "clusterrolebindings", "rolebindings")
 
 
-def _object(item: dict[str, Any]) -> dict[str, Any]:
+def _object(item: JsonObject) -> JsonObject:
     """Return an object without generated metadata and without the times of its field owners."""
     made = ("uid", "resourceVersion", "creationTimestamp")
     metadata = {key: value for key, value in item["metadata"].items() if key not in made}

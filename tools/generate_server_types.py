@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from steersman.json_types import JsonObject
+
 _TARGET = Path(__file__).parent.parent / "src" / "steersman" / "apiserver" / "data"
 _DROPPED = ("description", "x-kubernetes-unions")
 
@@ -40,7 +42,7 @@ def _write(name: str, document: Any) -> None:
 _EMPTY = {("apiextensions/v1.CustomResourceSubresources", "1"): "apiextensions/v1.CustomResourceSubresourceStatus"}
 
 
-def _with_empty(messages: dict[str, Any]) -> dict[str, Any]:
+def _with_empty(messages: JsonObject) -> JsonObject:
     """Return the table of messages with those that have no fields."""
     for (message, number), empty in _EMPTY.items():
         messages[message][number][1] = empty

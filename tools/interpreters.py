@@ -15,7 +15,8 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from steersman.json_types import JsonObject
 
 #: Builds of CPython that need nothing from the system, compressed file by file.
 MODULE = "github.com/kluctl/go-embed-python"
@@ -131,7 +132,7 @@ def _download(build: Build) -> Path:
         )
     if answer.returncode:
         raise MissingError(f"go cannot fetch {MODULE}@{build.version}: {(answer.stdout + answer.stderr).strip()}")
-    module: dict[str, Any] = json.loads(answer.stdout)
+    module: JsonObject = json.loads(answer.stdout)
     if module["Sum"] != build.checksum:
         raise MissingError(f"{MODULE}@{build.version} has the checksum {module['Sum']}, not {build.checksum}")
     return Path(module["Dir"])

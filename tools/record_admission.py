@@ -21,11 +21,11 @@ from urllib.parse import urlsplit
 import yaml
 
 from steersman.clock import RealClock
+from steersman.json_types import JsonObject
 from steersman.serving.certificates import CertificateAuthority
 from tests.contract import hooks
 from tools.admission_sequences import SEQUENCES
 
-Document = dict[str, Any]
 TARGET = Path(__file__).parent.parent / "tests" / "golden" / "admission.jsonl.xz"
 #: Seconds until the server uses a configuration; policies are compiled first.
 _SETTLE = {
@@ -45,7 +45,7 @@ class Hooks:
         pair = authority.issue_server(["127.0.0.1", "localhost"])
         (folder / "hook.crt").write_bytes(pair.certificate)
         (folder / "hook.key").write_bytes(pair.key)
-        self.reviews: list[Document] = []
+        self.reviews: list[JsonObject] = []
         reviews = self.reviews
 
         class Handler(BaseHTTPRequestHandler):
@@ -97,7 +97,7 @@ class Recorder:
         self._token = config["users"][0]["user"]["token"]
         self._hook = hook
 
-    def play(self, step: Document, before: list[Document]) -> Document:
+    def play(self, step: JsonObject, before: list[JsonObject]) -> JsonObject:
         """Send one request; return the step with its response. ``uses`` maps values from earlier responses."""
         step = json.loads(json.dumps(step))
         for place, source in (step.get("uses") or {}).items():
@@ -156,7 +156,7 @@ def main() -> None:
         recorder = Recorder(Hooks(Path(folder)))
         lines = []
         for sequence in SEQUENCES:
-            steps: list[Document] = []
+            steps: list[JsonObject] = []
             for step in sequence["steps"]:
                 steps.append(recorder.play(step, steps))
             for step in sequence["cleanup"]:

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import grimp
 import pytest
+
 from tools.architecture_pictures import SOURCE, Hop, journeys, pictures
 
 _HOPS = [hop for journey in journeys() for hop in journey.hops]

@@ -2,9 +2,8 @@
 
 from typing import Any
 
+from steersman.json_types import JsonObject
 from tools.admission_sequences.sequence import Sequence
-
-Document = dict[str, Any]
 
 
 def _tokens() -> None:
@@ -18,7 +17,7 @@ def _tokens() -> None:
     sequence.send("POST", "/api/v1/namespaces/NS/secrets", {"metadata": {"name": "s"}})
     sequence.send("POST", "/api/v1/nodes", {"metadata": {"name": "tokens-node"}})
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
-    specs: list[Document] = [
+    specs: list[JsonObject] = [
         {},
         {"audiences": ["https://kubernetes.default.svc"], "expirationSeconds": 600},
         {"audiences": ["a", "b"]},
@@ -77,7 +76,7 @@ def _impersonations() -> None:
     tokens = dict(zip(("one", "two", "three", "four"), (2, 4, 6, 8), strict=True))
     authentication = "authentication.k8s.io"
 
-    def bind(name: str, *rules: Document) -> None:
+    def bind(name: str, *rules: JsonObject) -> None:
         full = f"{sequence.space}-{name}"
         sequence.send("POST", f"{rbac}/clusterroles?wait=yes", {"metadata": {"name": full}, "rules": list(rules)})
         ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": full}

@@ -1,14 +1,11 @@
 """Custom resources in two versions with a conversion webhook."""
 
-from typing import Any
-
+from steersman.json_types import JsonObject
 from tests.contract.hooks import ADDRESS, AUTHORITY
 from tools.admission_sequences.sequence import MERGE, Sequence
 
-Document = dict[str, Any]
 
-
-def definition(group: str, path: str | None) -> Document:
+def definition(group: str, path: str | None) -> JsonObject:
     """Return the CRD of things, with a conversion webhook at a path."""
     schema = {
         "type": "object",
@@ -38,7 +35,7 @@ def definition(group: str, path: str | None) -> Document:
         for name in ("v1", "v2")
     ]
     names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
-    spec: Document = {"group": group, "scope": "Namespaced", "names": names, "versions": versions}
+    spec: JsonObject = {"group": group, "scope": "Namespaced", "names": names, "versions": versions}
     if path is not None:
         webhook = {
             "conversionReviewVersions": ["v1"],
@@ -90,5 +87,5 @@ def build() -> None:
         sequence.send("DELETE", v2)
 
 
-def _thing(group: str, version: str, name: str, spec: Document) -> Document:
+def _thing(group: str, version: str, name: str, spec: JsonObject) -> JsonObject:
     return {"apiVersion": f"{group}/{version}", "kind": "Thing", "metadata": {"name": name}, "spec": spec}

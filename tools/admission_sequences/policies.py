@@ -1,13 +1,10 @@
 """Validating policies, their bindings and parameters."""
 
-from typing import Any
-
+from steersman.json_types import JsonObject
 from tools.admission_sequences.sequence import MERGE, Sequence
 
-Document = dict[str, Any]
 
-
-def _policy(sequence: Sequence, name: str, spec: Document, binding: Document | None = None) -> None:
+def _policy(sequence: Sequence, name: str, spec: JsonObject, binding: JsonObject | None = None) -> None:
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["configmaps"]}
     whole = {
         "failurePolicy": "Fail",
@@ -152,7 +149,7 @@ def _parameters() -> None:
     for found, selector in (("name", False), ("selector", True)):
         for missing in ("Allow", "Deny"):
             sequence = Sequence(f"policy-params-{found}-{missing.lower()}", "Parameters of a policy.")
-            reference: Document = {"parameterNotFoundAction": missing, "namespace": "NS"}
+            reference: JsonObject = {"parameterNotFoundAction": missing, "namespace": "NS"}
             if selector:
                 reference["selector"] = {"matchLabels": {"limits": "yes"}}
             else:

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
+from steersman.json_types import JsonObject
 from tests.contract.hooks import ADDRESS, AUTHORITY
 
-Document = dict[str, Any]
 _AR = "/apis/admissionregistration.k8s.io/v1"
 _KINDS = {
     "mutatingwebhookconfigurations": "MutatingWebhookConfiguration",
@@ -13,7 +13,7 @@ _KINDS = {
     "validatingadmissionpolicies": "ValidatingAdmissionPolicy",
     "validatingadmissionpolicybindings": "ValidatingAdmissionPolicyBinding",
 }
-SEQUENCES: list[Document] = []
+SEQUENCES: list[JsonObject] = []
 
 
 class Sequence:
@@ -22,32 +22,32 @@ class Sequence:
     def __init__(self, name: str, about: str) -> None:
         self.name = name
         self.space = f"ad-{name}"
-        self.steps: list[Document] = []
-        self.cleanup: list[Document] = []
+        self.steps: list[JsonObject] = []
+        self.cleanup: list[JsonObject] = []
         SEQUENCES.append({"name": name, "about": about, "steps": self.steps, "cleanup": self.cleanup})
         self.send("POST", "/api/v1/namespaces", {"metadata": {"name": self.space, "labels": {"team": "blue"}}})
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> None:
         """Add a request; ``NS`` in a path stands for the namespace."""
-        step: Document = {"case": f"{method} {path}", "method": method, "path": path.replace("NS", self.space)}
+        step: JsonObject = {"case": f"{method} {path}", "method": method, "path": path.replace("NS", self.space)}
         if body is not None:
             step["body"] = json.loads(json.dumps(body).replace('"NS"', f'"{self.space}"'))
         if headers:
             step["headers"] = {key.replace("_", "-"): value for key, value in headers.items()}
         self.steps.append(step)
 
-    def configure(self, resource: str, name: str, content: Document) -> None:
+    def configure(self, resource: str, name: str, content: JsonObject) -> None:
         """Create a configuration for this sequence only, and delete it at the end."""
         full = f"{self.name}-{name}"
         body = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": _KINDS[resource], "metadata": {"name": full}}
         self.send("POST", f"{_AR}/{resource}", {**body, **content})
         self.cleanup.append({"case": "", "method": "DELETE", "path": f"{_AR}/{resource}/{full}"})
 
-    def hooks(self, mode: str, name: str, *hooks: Document) -> None:
+    def hooks(self, mode: str, name: str, *hooks: JsonObject) -> None:
         """Configure webhooks."""
         self.configure(f"{mode}webhookconfigurations", name, {"webhooks": list(hooks)})
 
-    def hook(self, target: str, *, name: str = "", rule: Document | None = None, **more: Any) -> Document:
+    def hook(self, target: str, *, name: str = "", rule: JsonObject | None = None, **more: Any) -> JsonObject:
         """Return a webhook for ConfigMaps of this namespace."""
         rule = rule or {}
         whole = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"], **rule}

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from tools.real_cluster.parts import Parts
 
 _STOP_SECONDS: Final = 180
@@ -85,12 +86,12 @@ class RealCluster:
     ) -> None:
         self._stop()
 
-    def _wait_ready(self) -> dict[str, Any]:
+    def _wait_ready(self) -> JsonObject:
         assert self._supervisor.stdout is not None  # noqa: S101 - it is a pipe
         last = []
         for line in self._supervisor.stdout:
             if line.startswith("ready "):
-                state: dict[str, Any] = json.loads(line.removeprefix("ready "))
+                state: JsonObject = json.loads(line.removeprefix("ready "))
                 return state
             last.append(line.rstrip())
             self._tell(line.rstrip())
@@ -108,6 +109,6 @@ class RealCluster:
         self._supervisor.wait(timeout=_STOP_SECONDS)
 
 
-def entrance_of(state: dict[str, Any], parts: Parts) -> Entrance:
+def entrance_of(state: JsonObject, parts: Parts) -> Entrance:
     """Return the entrance of a cluster by what it wrote about itself."""
     return Entrance(state["supervisor"], state["pid"], Path(state["kubeconfig"]), [parts.binaries.folder])

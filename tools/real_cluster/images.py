@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from steersman.scaffold.image.bytecode import with_bytecode
 from steersman.scaffold.image.layer import File, layer_of
 from steersman.scaffold.image.layout import CONFIG, MANIFEST, Layout, json_bytes
@@ -52,7 +53,7 @@ class Image:
 def write_image(image: Image, folder: Path, machine: str) -> None:
     """Write an image as an OCI layout; the folder appears only when it is complete."""
     layer = layer_of(image.title, image.files, epoch=0)
-    config: dict[str, Any] = {
+    config: JsonObject = {
         "os": "linux",
         "architecture": MACHINE[machine],
         "config": {

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steersman.clock import RealClock
+from steersman.json_types import JsonObject
 from steersman.scaffold.image.layout import Layout
 from steersman.scaffold.image.reference import Reference
 from steersman.scaffold.image.registry import Registry
@@ -217,7 +218,7 @@ class Api:
         """Return what is at a path; `None` if the server does not answer or has nothing there."""
         return self._send(urllib.request.Request(SERVER + path))  # noqa: S310 - our own loopback address
 
-    def create(self, path: str, document: dict[str, Any]) -> None:
+    def create(self, path: str, document: JsonObject) -> None:
         """Create an object."""
         request = urllib.request.Request(  # noqa: S310 - same
             SERVER + path, json.dumps(document).encode(), {"content-type": "application/json"}
@@ -247,7 +248,7 @@ def _is_ready(node: Any) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
-def _proxy_binding() -> dict[str, Any]:
+def _proxy_binding() -> JsonObject:
     group = "rbac.authorization.k8s.io"
     return {
         "apiVersion": f"{group}/v1",

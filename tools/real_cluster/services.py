@@ -8,8 +8,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from tools.real_cluster.certificates import Authority, write_key
 
 NODE: Final = "node"
@@ -63,7 +64,7 @@ def write_certificates(place: Place) -> None:
         path.write_text(json.dumps(_kubeconfig(place.pki, user), indent=1))
 
 
-def _kubeconfig(pki: Path, user: str) -> dict[str, Any]:
+def _kubeconfig(pki: Path, user: str) -> JsonObject:
     def encoded(name: str) -> str:
         return base64.b64encode((pki / name).read_bytes()).decode()
 
@@ -148,7 +149,7 @@ state = "/run/containerd"
 """
 
 
-def _network() -> dict[str, Any]:
+def _network() -> JsonObject:
     addresses = {
         "type": "host-local",
         "dataDir": "/run/cni-addresses",
@@ -158,7 +159,7 @@ def _network() -> dict[str, Any]:
     return {"cniVersion": "1.0.0", "name": "node", "plugins": [{"type": "ptp", "ipMasq": False, "ipam": addresses}]}
 
 
-def _kubelet(place: Place) -> dict[str, Any]:
+def _kubelet(place: Place) -> JsonObject:
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -187,7 +188,7 @@ def _kubelet(place: Place) -> dict[str, Any]:
     }
 
 
-def _proxy(place: Place) -> dict[str, Any]:
+def _proxy(place: Place) -> JsonObject:
     return {
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
         "kind": "KubeProxyConfiguration",

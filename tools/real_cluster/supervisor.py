@@ -19,8 +19,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
+from steersman.json_types import JsonObject
 from tools.real_cluster.cgroups import Groups, Hierarchy, NoCgroupError, hierarchies
 from tools.real_cluster.parts import Parts
 
@@ -72,7 +73,7 @@ def _is_held(run: Path) -> bool:
     return False
 
 
-def running(folder: Path) -> Iterator[dict[str, Any]]:
+def running(folder: Path) -> Iterator[JsonObject]:
     """Yield what clusters that run have written about themselves, the youngest first."""
     for state in sorted(folder.glob(f"*/{STATE}"), key=lambda path: path.stat().st_mtime, reverse=True):
         if _is_held(state.parent):

@@ -1,15 +1,13 @@
 """The first objects of every cluster: its namespaces, its roles, and the Service of its own API."""
 
-from typing import Any
-
 from steersman.apiserver.access.rbac.bootstrap import bootstrap_roles
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.clock import Clock
+from steersman.json_types import JsonObject
 from steersman.objects.times import format_time
 from steersman.randomness import Randomness
 
-Document = dict[str, Any]
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 API_ADDRESS = "10.0.0.1"
 
@@ -28,7 +26,7 @@ def bootstrap(
     objects.put(services, _api_service(randomness.uid(), time))
 
 
-def _namespace(name: str, uid: str, time: str) -> Document:
+def _namespace(name: str, uid: str, time: str) -> JsonObject:
     return {
         "kind": "Namespace",
         "apiVersion": "v1",
@@ -54,7 +52,7 @@ def _namespace(name: str, uid: str, time: str) -> Document:
     }
 
 
-def _api_service(uid: str, time: str) -> Document:
+def _api_service(uid: str, time: str) -> JsonObject:
     return {
         "kind": "Service",
         "apiVersion": "v1",

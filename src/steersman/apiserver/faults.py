@@ -7,7 +7,6 @@ is gone. Nothing here happens unless a test asks for it.
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.messages.rendering import refusal_response
@@ -16,6 +15,7 @@ from steersman.apiserver.status import Refusal
 from steersman.apiserver.storage.history import Event
 from steersman.apiserver.watch.hub import Interference, Watcher
 from steersman.clock import Clock
+from steersman.json_types import JsonObject
 from steersman.protocol.http import Exchange, Peer, Request, Response, Stream, Upgraded
 
 #: Returns whether a fault is for a request.
@@ -102,7 +102,7 @@ class Faults:
         """Reject the next requests without carrying them out."""
         reason, message = _REASONS.get(code, ("", "injected failure"))
         headers = (("retry-after", str(retry_after)),) if retry_after else ()
-        details: dict[str, Any] = {"retryAfterSeconds": retry_after} if retry_after else {}
+        details: JsonObject = {"retryAfterSeconds": retry_after} if retry_after else {}
         refusal = Refusal(code, reason, message, details=details, headers=headers)
         self._requests.append(RequestFault(matches or requests_of(), times, refusal))
 

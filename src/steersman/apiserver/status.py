@@ -4,9 +4,10 @@ The constructors below are the whole vocabulary; their texts are those of Kubern
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from steersman.errors import Cause
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import FieldError, invalid_message
 
 #: Characters of the message of a refusal.
@@ -22,7 +23,7 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not a bug
         reason: str,
         message: str,
         *,
-        details: dict[str, Any] | None = None,
+        details: JsonObject | None = None,
         headers: Sequence[tuple[str, str]] = (),
         continue_token: str = "",
         warnings: Sequence[str] = (),
@@ -52,9 +53,9 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not a bug
             warnings=(*warnings, *self.warnings),
         )
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """Return the ``Status`` object, in the order in which Kubernetes writes it."""
-        status: dict[str, Any] = {
+        status: JsonObject = {
             "kind": "Status",
             "apiVersion": "v1",
             "metadata": {"continue": self.continue_token} if self.continue_token else {},
@@ -89,7 +90,7 @@ def advance(stage: Callable[[V], T], value: V) -> T:
         raise refusal.after(value.warnings) from None
 
 
-def details(name: str = "", group: str = "", kind: str = "") -> dict[str, Any]:
+def details(name: str = "", group: str = "", kind: str = "") -> JsonObject:
     """Return the identifying part of ``Status.details``, without empty members."""
     return {key: value for key, value in (("name", name), ("group", group), ("kind", kind)) if value}
 
@@ -99,7 +100,7 @@ def qualified(resource: str, group: str) -> str:
     return f"{resource}.{group}" if group else resource
 
 
-def success(name: str, group: str, resource: str, uid: str) -> dict[str, Any]:
+def success(name: str, group: str, resource: str, uid: str) -> JsonObject:
     """Return the ``Status`` of a successful delete."""
     return {
         "kind": "Status",

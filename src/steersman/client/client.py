@@ -18,6 +18,7 @@ from steersman.client.watching import Watcher
 from steersman.client.writing import WriteVerbs
 from steersman.clock import Clock, RealClock
 from steersman.errors import NotFound
+from steersman.json_types import JsonObject
 from steersman.kinds.autoscaling_v1 import Scale
 from steersman.objects.codec import ObjectList, decode, decode_json, encode, encode_json
 from steersman.objects.identity import GroupVersionKind, ObjectKey
@@ -351,11 +352,11 @@ class Client(WriteVerbs):
         request = requests.patch(key, PatchType.MERGE, body, self._options, subresource="scale")
         return decode(Scale, await self._session.send(request))
 
-    async def create_subresource(self, target: Target, subresource: str, body: dict[str, Any]) -> dict[str, Any]:
+    async def create_subresource(self, target: Target, subresource: str, body: JsonObject) -> JsonObject:
         """Create a subresource of an object, such as a ``token`` of a service account, and return the response."""
         requests, key = await self._session.locate(target)
         request = requests.create_subresource(key, subresource, encode_json(body), self._options)
-        answer: dict[str, Any] = decode_json(await self._session.send(request))
+        answer: JsonObject = decode_json(await self._session.send(request))
         return answer
 
     async def evict(self, target: Target, *, options: DeleteOptions | None = None) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar, overload
 
 from msgspec import Struct
 
+from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from steersman.objects.resource import KubeObject, PartialObjectMetadata, Unstructured
 from steersman.protocol.options import DeleteOptions, Preconditions, WriteOptions
@@ -94,14 +95,14 @@ class PatchWriter(Protocol):
     async def patch(
         self,
         target: O | Ref[O],
-        body: dict[str, Any] | list[Any],
+        body: JsonObject | list[Any],
         *,
         patch_type: PatchType = PatchType.MERGE,
         options: WriteOptions | None = None,
     ) -> O:
         """Patch an object whatever its resource version, and return it as the server has it afterwards."""
 
-    async def patch_for_version(self, target: KubeObject, body: dict[str, Any]) -> Written:
+    async def patch_for_version(self, target: KubeObject, body: JsonObject) -> Written:
         """Apply a merge patch and return only the metadata of the result."""
 
 

@@ -7,11 +7,12 @@ otherwise. So a migration can be interrupted and restarted at any time, and cost
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from steersman.client.client import Client
 from steersman.client.interfaces import ALL_NAMESPACES
 from steersman.errors import ApiError, Conflict, NotFound
+from steersman.json_types import JsonObject
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.resource import Unstructured
@@ -106,5 +107,5 @@ async def trim(client: Client, migration: Migration) -> None:
             code=409,
             reason="Conflict",
         )
-    status: dict[str, Any] = {"storedVersions": [migration.kind.version]}
+    status: JsonObject = {"storedVersions": [migration.kind.version]}
     await client.status.patch(now, {"metadata": {"resourceVersion": now.resource_version}, "status": status})

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Raw
 
+from steersman.json_types import JsonObject
 from steersman.objects.codec import bytes_read, decode, decode_as, decode_json, encode, encode_json, to_json
 from steersman.objects.resource import KubeObject, Unstructured
 
@@ -27,20 +28,19 @@ _IDENTITIES = (
     "topologyKey",
 )
 
-_Document = dict[str, Any]
 _Members = dict[str, Raw]
 
 
-def document_now(obj: KubeObject | Unstructured) -> _Document:
+def document_now(obj: KubeObject | Unstructured) -> JsonObject:
     """Return the whole document of an object as it is now, with the unknown fields that were read."""
     read = bytes_read(obj)
     if isinstance(obj, Unstructured) or read is None:
         return to_json(obj)
-    merged: _Document = with_change(decode_json(read), to_json(decode(type(obj), read)), to_json(obj))
+    merged: JsonObject = with_change(decode_json(read), to_json(decode(type(obj), read)), to_json(obj))
     return merged
 
 
-def change_since_read(obj: KubeObject | Unstructured) -> _Document:
+def change_since_read(obj: KubeObject | Unstructured) -> JsonObject:
     """Return the merge patch of what changed in an object since it was read; empty if nothing did.
 
     Raises ``ValueError`` for an object that was not read.
@@ -58,7 +58,7 @@ def change_since_read(obj: KubeObject | Unstructured) -> _Document:
     return {} if before == now else _change_of_members(read, before, now)
 
 
-def _change_of_members(read: bytes, before: bytes, now: bytes) -> _Document:
+def _change_of_members(read: bytes, before: bytes, now: bytes) -> JsonObject:
     """Return the change between encoded documents; only the members that differ are decoded."""
     old, new = decode_as(_Members, before), decode_as(_Members, now)
     differ = [name for name in {**old, **new} if bytes(old.get(name, b"")) != bytes(new.get(name, b""))]
@@ -69,9 +69,9 @@ def _change_of_members(read: bytes, before: bytes, now: bytes) -> _Document:
     return change(*parts)
 
 
-def change(read: _Document, before: _Document, now: _Document) -> _Document:
+def change(read: JsonObject, before: JsonObject, now: JsonObject) -> JsonObject:
     """Return the merge patch that makes the change between two typed views, ``before`` and ``now``, in ``read``."""
-    patch: _Document = {name: None for name in before if name not in now}
+    patch: JsonObject = {name: None for name in before if name not in now}
     for name, value in now.items():
         old, source = before.get(name), read.get(name)
         if name in before and _same(old, value):
@@ -103,7 +103,7 @@ def with_change(read: Any, before: Any, now: Any) -> Any:
     return now
 
 
-def _members_with_change(read: _Document, before: _Document, now: _Document) -> _Document:
+def _members_with_change(read: JsonObject, before: JsonObject, now: JsonObject) -> JsonObject:
     kept = {name: value for name, value in read.items() if name in now or name not in before}
     for name, value in now.items():
         kept[name] = with_change(read[name], before[name], value) if name in read and name in before else value
@@ -147,7 +147,7 @@ def _identity(before: list[Any], now: list[Any]) -> str | None:
     )
 
 
-def _is_unique(name: str, items: list[_Document]) -> bool:
+def _is_unique(name: str, items: list[JsonObject]) -> bool:
     values = [item.get(name) for item in items]
     scalars = all(isinstance(value, (str, int)) for value in values)
     return scalars and len({_text(value) for value in values}) == len(values)

@@ -8,6 +8,7 @@ from steersman.client.interfaces import O, Ref
 from steersman.client.session import Kind, Session, Target, described, kind_of
 from steersman.client.watching import Watcher
 from steersman.errors import DeclarationError, InternalError, NotFound, ServiceUnavailable, TooManyRequests, WaitTimeout
+from steersman.json_types import JsonObject
 from steersman.objects.codec import to_json
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.objects.resource import KubeObject, Unstructured
@@ -32,7 +33,7 @@ def has_condition(type_: str, status: str = "True") -> Callable[[KubeObject | Un
     return holds
 
 
-def _conditions(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _conditions(document: JsonObject) -> dict[str, JsonObject]:
     """Return the conditions in the status of a document, by type."""
     return {item["type"]: item for item in (document.get("status") or {}).get("conditions") or ()}
 
@@ -85,7 +86,7 @@ async def wait_established(session: Session, name: str, within: float | None) ->
             await _listable(session, requests, last)
 
 
-async def _established(session: Session, name: str, last: _LastSeen) -> dict[str, Any]:
+async def _established(session: Session, name: str, last: _LastSeen) -> JsonObject:
     async with Watcher[Unstructured](session, _CRD, None, _only(name)) as events:
         async for event in events:
             content = event.object.content
@@ -101,7 +102,7 @@ async def _established(session: Session, name: str, last: _LastSeen) -> dict[str
     raise AssertionError("a watch never ends by itself")
 
 
-def _served(definition: dict[str, Any]) -> list[Requests]:
+def _served(definition: JsonObject) -> list[Requests]:
     """Return the request builders of every version that a CRD serves without a webhook.
 
     Versions that a webhook converts are omitted: the webhook may start only later.

@@ -11,6 +11,7 @@ from steersman.client.interfaces import NO_PRECONDITIONS, O, Ref, Written
 from steersman.client.session import Session, read_as
 from steersman.client.update_patch import change_since_read, document_now
 from steersman.errors import Conflict
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_as, encode_json, to_json
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured
@@ -99,7 +100,7 @@ class WriteVerbs:
     async def patch(
         self,
         target: O | Ref[O],
-        body: dict[str, Any] | list[Any],
+        body: JsonObject | list[Any],
         *,
         patch_type: PatchType = PatchType.MERGE,
         options: WriteOptions | None = None,
@@ -111,7 +112,7 @@ class WriteVerbs:
         )
         return self._read(target, await self._session.send(request))
 
-    async def patch_for_version(self, target: KubeObject, body: dict[str, Any]) -> Written:
+    async def patch_for_version(self, target: KubeObject, body: JsonObject) -> Written:
         """Apply a merge patch and return only the metadata of the result: the rest of the response is not decoded."""
         requests, key = await self._session.locate(target)
         request = requests.patch(key, PatchType.MERGE, encode_json(body), self._options, subresource=self._subresource)
@@ -136,14 +137,14 @@ class WriteVerbs:
         return self._read(obj, await self._session.send(request))
 
     async def _patch(
-        self, obj: O, requests: Requests, key: ObjectKey, patch: dict[str, Any], options: WriteOptions | None
+        self, obj: O, requests: Requests, key: ObjectKey, patch: JsonObject, options: WriteOptions | None
     ) -> O:
         request = requests.patch(
             key, PatchType.MERGE, encode_json(patch), self._write_options(options), subresource=self._subresource
         )
         return self._read(obj, await self._session.send(request))
 
-    def _part(self, document: dict[str, Any], requests: Requests) -> dict[str, Any]:
+    def _part(self, document: JsonObject, requests: Requests) -> JsonObject:
         """Return the part of a document that is written here: the status, or everything else."""
         if self._subresource:
             return {name: value for name, value in document.items() if name == self._subresource}
@@ -167,14 +168,14 @@ def _apply_options(options: WriteOptions, *, force: bool) -> ApplyOptions:
     )
 
 
-def _intent(obj: KubeObject | Unstructured) -> dict[str, Any]:
+def _intent(obj: KubeObject | Unstructured) -> JsonObject:
     """Return the intent of an object: its document without the fields that only the server sets."""
     document = to_json(obj)
     metadata = {name: value for name, value in document.get("metadata", {}).items() if name not in _SET_BY_SERVER}
     return {**document, "metadata": metadata}
 
 
-def _identity(document: dict[str, Any]) -> dict[str, Any]:
+def _identity(document: JsonObject) -> JsonObject:
     """Return the part of a document that identifies its object."""
     metadata = {name: document["metadata"][name] for name in ("name", "namespace") if name in document["metadata"]}
     return {"apiVersion": document["apiVersion"], "kind": document["kind"], "metadata": metadata}

@@ -27,6 +27,7 @@ from steersman.history.records import Verb
 from steersman.informer.index import BY_CONTROLLER
 from steersman.informer.informer import EVERYTHING, Informer, Selection
 from steersman.informer.record import Record
+from steersman.json_types import JsonObject
 from steersman.objects.codec import bytes_read, encode
 from steersman.objects.identity import ApiResource, ObjectKey
 from steersman.objects.resource import KubeObject, Status, resource_of
@@ -57,7 +58,7 @@ class Context(Generic[K]):
     """One run of a reconciler for one object."""
 
     def __init__(
-        self, run: RunRecord[K], environment: ReconcileEnvironment, *, why: tuple[Cause, ...], fields: dict[str, Any]
+        self, run: RunRecord[K], environment: ReconcileEnvironment, *, why: tuple[Cause, ...], fields: JsonObject
     ) -> None:
         self._obj = run.obj
         self._run = run
@@ -225,7 +226,7 @@ class Context(Generic[K]):
         self._run.wrote(updated, before=obj.resource_version, data=bytes_read(obj))
         return updated
 
-    async def patch(self, obj: C, patch: dict[str, Any], *, status: bool = False) -> C:
+    async def patch(self, obj: C, patch: JsonObject, *, status: bool = False) -> C:
         """Patch an object by a JSON merge patch; with ``status`` its status subresource.
 
         The status of the reconciled object is written after the run: set its fields instead.

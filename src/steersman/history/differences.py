@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from steersman.history.records import FieldChange
+from steersman.json_types import JsonObject
 
 #: Fields that are named; the number of the others is told.
 LIMIT: Final = 8
@@ -40,7 +41,7 @@ def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
     return tuple(found[:LIMIT]), max(len(found) - LIMIT, 0)
 
 
-def without_bookkeeping(document: Mapping[str, Any]) -> dict[str, Any]:
+def without_bookkeeping(document: Mapping[str, Any]) -> JsonObject:
     """Return an object without the fields that change with every write."""
     metadata = document.get("metadata")
     if not isinstance(metadata, Mapping):
@@ -73,7 +74,7 @@ def _compare(path: str, before: Any, after: Any, found: list[FieldChange]) -> No
         found.append(FieldChange(path, value_text(before), value_text(after)))
 
 
-def _compare_members(path: str, before: dict[str, Any], after: dict[str, Any], found: list[FieldChange]) -> None:
+def _compare_members(path: str, before: JsonObject, after: JsonObject, found: list[FieldChange]) -> None:
     for key, value in before.items():
         other = after.get(key)
         if value != other:
@@ -97,9 +98,9 @@ def _compare_elements(path: str, before: list[Any], after: list[Any], found: lis
     found.append(FieldChange(path, value_text(before), value_text(after)))
 
 
-def _by_name(elements: list[Any], name: str) -> dict[str, Any] | None:
+def _by_name(elements: list[Any], name: str) -> JsonObject | None:
     """Return the elements by a field that all of them have with different texts; ``None`` if they have not."""
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for element in elements:
         value = element.get(name) if element.__class__ is dict else None
         if not isinstance(value, str) or value in found:

@@ -7,17 +7,17 @@ immutable; every read decodes a new object from it.
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
 from steersman.errors import DecodeError
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 
 #: Changes the JSON of an object before it is cached, to drop parts that will not be read.
-Transform = Callable[[dict[str, Any]], dict[str, Any]]
+Transform = Callable[[JsonObject], JsonObject]
 
 _MANAGED_FIELDS = b'"managedFields":'
 _COMMA, _END = b",}"

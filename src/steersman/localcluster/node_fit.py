@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
+from steersman.json_types import JsonObject
 from steersman.kinds.core_v1 import Node, NodeSelectorRequirement, NodeSelectorTerm, Pod, Taint, Toleration
 from steersman.objects.selectors import LabelSelector, Requirement
 
@@ -79,7 +79,7 @@ def _is_term_met(term: NodeSelectorTerm, node: Node) -> bool:
     )
 
 
-_OPERATORS: dict[str, Any] = {
+_OPERATORS: JsonObject = {
     "In": "in",
     "NotIn": "notin",
     "Exists": "exists",

@@ -18,13 +18,12 @@ from typing import Any, Final
 
 from steersman.client.client import Client
 from steersman.errors import ConfigError, Conflict, Forbidden
+from steersman.json_types import JsonObject
 from steersman.kinds.core_v1 import Service
 from steersman.objects.codec import to_json
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.options import Preconditions
-
-Document = dict[str, Any]
 
 #: Seconds that a definition may take to be served.
 ESTABLISH_TIMEOUT = 60.0
@@ -78,7 +77,7 @@ async def _intent_now(client: Client, wanted: Unstructured, *, is_converted: boo
     return Unstructured(intent), found.resource_version if found is not None else ""
 
 
-def definition_intent(wanted: Document, live: Document | None, *, manager: str, is_converted: bool) -> Document:
+def definition_intent(wanted: JsonObject, live: JsonObject | None, *, manager: str, is_converted: bool) -> JsonObject:
     """Return what a field manager has to apply so that a definition becomes as wanted and no conversion ends.
 
     Raises ``ConfigError`` if the versions need a conversion that is neither wanted nor there.
@@ -95,7 +94,7 @@ def definition_intent(wanted: Document, live: Document | None, *, manager: str, 
     return {**wanted, "spec": {**wanted["spec"], "conversion": owned}} if owned else wanted
 
 
-def _not_served(wanted: Document) -> str:
+def _not_served(wanted: JsonObject) -> str:
     versions = [version["name"] for version in wanted["spec"]["versions"]]
     return (
         f"{wanted['metadata']['name']}: {', '.join(versions[:-1])} and {versions[-1]} differ in their fields, and "
@@ -105,32 +104,32 @@ def _not_served(wanted: Document) -> str:
     )
 
 
-def _owned_conversion(live: Document, manager: str) -> Document:
+def _owned_conversion(live: JsonObject, manager: str) -> JsonObject:
     """Return the part of a definition's conversion that a manager applied before, with its current values."""
     for entry in live.get("metadata", {}).get("managedFields") or ():
         if (entry.get("manager"), entry.get("operation")) == (manager, "Apply"):
             fields = entry.get("fieldsV1", {}).get("f:spec", {}).get("f:conversion")
-            owned: Document = _owned_part(live["spec"]["conversion"], fields) if fields else {}
+            owned: JsonObject = _owned_part(live["spec"]["conversion"], fields) if fields else {}
             return owned
     return {}
 
 
-def _owned_part(value: Any, fields: Document) -> Any:
+def _owned_part(value: Any, fields: JsonObject) -> Any:
     if not fields or not isinstance(value, dict):
         return value
     return {key: _owned_part(inner, fields[f"f:{key}"]) for key, inner in value.items() if f"f:{key}" in fields}
 
 
-def client_config_of(definition: Document) -> Document:
+def client_config_of(definition: JsonObject) -> JsonObject:
     """Return how the API server calls the conversion webhook of a definition; empty if there is none."""
     conversion = definition["spec"].get("conversion") or {}
     if conversion.get("strategy") != "Webhook":
         return {}
-    config: Document = (conversion.get("webhook") or {}).get("clientConfig") or {}
+    config: JsonObject = (conversion.get("webhook") or {}).get("clientConfig") or {}
     return config
 
 
-async def _reject_takeover(client: Client, intent: Document, live: Document) -> None:
+async def _reject_takeover(client: Client, intent: JsonObject, live: JsonObject) -> None:
     service = client_config_of(live).get("service")
     if not client_config_of(intent).get("url") or not service:
         return

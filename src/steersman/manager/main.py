@@ -11,6 +11,7 @@ from typing import Any
 from steersman.clock import RealClock
 from steersman.concurrency import background
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.manager.process.watchdog import log_stall, watch_event_loop
@@ -68,7 +69,7 @@ async def run_operators(
     _log.info("stopped")
 
 
-def start_fields(operators: Sequence[Operator], config: ClusterConfig, options: ManagerOptions) -> dict[str, Any]:
+def start_fields(operators: Sequence[Operator], config: ClusterConfig, options: ManagerOptions) -> JsonObject:
     """Return the fields of the first log line: the operators, the cluster, the namespaces and the user.
 
     No request is sent for it, so that the line is logged even if the server is unreachable.

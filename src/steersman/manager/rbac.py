@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from steersman.controller.declaration import Reconciler
 from steersman.errors import DeclarationError
+from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
 from steersman.manager.permission import Permission, line
 from steersman.objects.identity import ApiResource
@@ -103,7 +104,7 @@ def _decline(merged: dict[tuple[str, str], Grant], permission: Permission, opera
     merged[declined.group, declined.resource] = replace(grant, verbs=verbs)
 
 
-def rules_of(grants: Iterable[Grant]) -> list[dict[str, Any]]:
+def rules_of(grants: Iterable[Grant]) -> list[JsonObject]:
     """Return grants as RBAC rules; resources of one group with the same verbs share a rule."""
     shared: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for grant in grants:
@@ -114,7 +115,7 @@ def rules_of(grants: Iterable[Grant]) -> list[dict[str, Any]]:
     ]
 
 
-def lease_rules(name: str) -> list[dict[str, Any]]:
+def lease_rules(name: str) -> list[JsonObject]:
     """Return the rules of leader election: create leases, and read, watch and patch its own."""
     group, resources = ["coordination.k8s.io"], ["leases"]
     return [
@@ -129,7 +130,7 @@ class RoleRules:
 
     name: str
     namespace: str
-    rules: list[dict[str, Any]]
+    rules: list[JsonObject]
 
 
 def cluster_grants(operator: Operator, watch: Sequence[str] = ()) -> list[Grant]:

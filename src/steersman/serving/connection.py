@@ -7,9 +7,10 @@ predecessors are answered wait, and the client is made to wait with them.
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from steersman.clock import Clock, Deadline
+from steersman.json_types import JsonObject
 from steersman.protocol.http import Peer, Response
 from steersman.serving.app import AppRunner
 from steersman.serving.exchange import HttpExchange
@@ -286,5 +287,5 @@ def _peer(transport: asyncio.Transport) -> Peer:
     name = transport.get_extra_info("peername")
     tls = transport.get_extra_info("ssl_object")
     address = f"{name[0]}:{name[1]}" if isinstance(name, tuple) else str(name or "")
-    certificate: dict[str, Any] | None = tls.getpeercert() if tls is not None else None
+    certificate: JsonObject | None = tls.getpeercert() if tls is not None else None
     return Peer(address, certificate or None)

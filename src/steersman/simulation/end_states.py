@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
+from steersman.json_types import JsonObject
 from steersman.simulation.event_loop import NotDeterministic
 
 #: An object's identity: API version, kind, namespace and name, with generated parts replaced.
@@ -83,7 +84,7 @@ def _grouped(state: list[str]) -> dict[Identity, list[Any]]:
     return groups
 
 
-def _identity(document: dict[str, Any]) -> Identity:
+def _identity(document: JsonObject) -> Identity:
     metadata = document["metadata"]
     return document["apiVersion"], document["kind"], metadata.get("namespace", ""), metadata["name"]
 

@@ -14,6 +14,7 @@ from typing import Any, Never
 
 from steersman.clock import Clock, Timer
 from steersman.errors import SteersmanError
+from steersman.json_types import JsonObject
 from steersman.testing.fake_clock import FakeClock
 
 
@@ -110,7 +111,7 @@ class SimulationLoop(asyncio.BaseEventLoop):
         self.unhandled: list[str] = []
         self.set_exception_handler(self._note)
 
-    def _note(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _note(self, _: asyncio.AbstractEventLoop, context: JsonObject) -> None:
         error = context.get("exception")
         self.unhandled.append(f"{context['message']}{f': {error!r}' if error is not None else ''}")
 

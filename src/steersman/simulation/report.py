@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
+from steersman.json_types import JsonObject
 from steersman.simulation.explanation import explain
 from steersman.simulation.fault_kinds import KINDS, SKIPPED
 from steersman.simulation.oracles import Finding, Reference
@@ -103,7 +103,7 @@ class Report:
 
     def json(self) -> bytes:
         """Return the report as JSON."""
-        document: dict[str, Any] = {
+        document: JsonObject = {
             "name": self.name,
             "seed": self.seed,
             "seconds": round(self.seconds, 3),

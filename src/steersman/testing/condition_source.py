@@ -10,7 +10,8 @@ import linecache
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType
-from typing import Any
+
+from steersman.json_types import JsonObject
 
 #: Characters of a value that are shown.
 _MOST = 400
@@ -104,7 +105,7 @@ def _operands(node: ast.expr) -> Iterator[ast.expr]:
             yield operand
 
 
-def _names_of(function: FunctionType) -> dict[str, Any]:
+def _names_of(function: FunctionType) -> JsonObject:
     """Return the names that a function sees besides its globals: its closure, and the defaults of its parameters."""
     code = function.__code__
     parameters = code.co_varnames[: code.co_argcount]

@@ -9,9 +9,11 @@ import inspect
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+
+from steersman.json_types import JsonObject
 
 if TYPE_CHECKING:
     from steersman.testing.cluster import Cluster
@@ -66,7 +68,7 @@ def _limit_of(test: pytest.Function) -> float:
     return float(marker.args[0] if marker is not None else test.config.getini(_TIMEOUT))
 
 
-async def _without_leaks(test: Callable[..., Awaitable[None]], arguments: dict[str, Any], limit: float) -> None:
+async def _without_leaks(test: Callable[..., Awaitable[None]], arguments: JsonObject, limit: float) -> None:
     await _within(limit, test(**arguments))
     left = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     if left:

@@ -16,6 +16,7 @@ from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.concurrency import background, cleanup
 from steersman.errors import NotFound, SteersmanError
+from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.resource import KubeObject, Resource, Unstructured, resource_of
 from steersman.schema.conversions import has_conversions
@@ -27,9 +28,8 @@ from steersman.webhook.reviews.review_handler import ReviewHandler
 from steersman.webhook.serving.listener import ServedWebhooks, WebhookListener
 from steersman.webhook.serving.routes import ReviewObserver, Routes
 
-Document = dict[str, Any]
 #: Returns what to apply to an existing object so that a CA bundle is trusted; ``None`` if it is trusted already.
-_Change = Callable[[Document, bytes], Document | None]
+_Change = Callable[[JsonObject, bytes], JsonObject | None]
 
 _log = logging.getLogger("steersman.webhook")
 #: Seconds to wait for the deletion of configurations at the end.
@@ -134,7 +134,7 @@ class OperatorWebhooks:
             yield
 
     @asynccontextmanager
-    async def _installed(self, client: Client, configuration: Document) -> AsyncIterator[None]:
+    async def _installed(self, client: Client, configuration: JsonObject) -> AsyncIterator[None]:
         """Apply a configuration that leads to this process, and delete it at the end."""
         obj = Unstructured(configuration)
         await client.apply(obj, force=True)
@@ -171,7 +171,7 @@ class _TrustTarget:
         return None
 
 
-def _configuration_target(client: Client, configuration: Document) -> _TrustTarget:
+def _configuration_target(client: Client, configuration: JsonObject) -> _TrustTarget:
     obj = Unstructured(configuration)
     names = [entry["name"] for entry in configuration["webhooks"]]
     return _TrustTarget(

@@ -11,6 +11,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from steersman.golang.yaml_writer import write_yaml
+from steersman.json_types import JsonObject
 
 #: Fields of one version that are listed; a kind that embeds a whole pod has many more than anyone reads.
 MOST_FIELDS: Final = 400
@@ -38,7 +39,7 @@ CONSTRAINTS: Final = (
 )
 #: Members that every object has.
 _COMMON: Final = frozenset({"apiVersion", "kind", "metadata"})
-_EXAMPLES: Final[dict[str, Any]] = {"integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
+_EXAMPLES: Final[JsonObject] = {"integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
 
 
 class RuleLine(Struct, frozen=True):
@@ -58,7 +59,7 @@ class FieldLine(Struct, frozen=True, omit_defaults=True, kw_only=True):
     is_required: bool = False
     #: The default as JSON has it; absent if there is none.
     default: Any = None
-    constraints: dict[str, Any] = {}
+    constraints: JsonObject = {}
     rules: tuple[RuleLine, ...] = ()
     description: str = ""
 
@@ -116,7 +117,7 @@ def _version_lines(spec: Mapping[str, Any], version: Mapping[str, Any]) -> KindL
     )
 
 
-def _own_members(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _own_members(schema: Mapping[str, Any]) -> JsonObject:
     return {name: member for name, member in schema.get("properties", {}).items() if name not in _COMMON}
 
 
@@ -163,7 +164,7 @@ def _type(schema: Mapping[str, Any]) -> tuple[str, str]:
     return schema.get("type", "any"), ""
 
 
-def _example(schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _example(schema: Mapping[str, Any], depth: int) -> JsonObject:
     """Return the members of a schema that are required or have a default, with values to begin with."""
     required = schema.get("required", ())
     return {

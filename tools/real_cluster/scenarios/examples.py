@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from steersman.json_types import JsonObject
 from tools.real_cluster.node import push_image
 from tools.real_cluster.scenarios.user import ScenarioError, User, copied_example
 from tools.real_cluster.services import REGISTRY
@@ -162,7 +163,7 @@ def _patch_redis(user: User, settings: str) -> None:
     user.kubectl("patch", "rf", "redisfailover", "--type=merge", "-p", f'{{"spec": {{"redis": {settings}}}}}')
 
 
-def _redis_pods(user: User) -> list[dict[str, Any]]:
+def _redis_pods(user: User) -> list[JsonObject]:
     return user.items("pods", "-l", "app.kubernetes.io/component=redis")
 
 
@@ -185,19 +186,19 @@ def _wait_redis(user: User, servers: int, *, other_than: str) -> str:
     return user.until(f"{servers} servers are ready behind one master", look, seconds=180)
 
 
-def _role(pod: dict[str, Any]) -> str:
+def _role(pod: JsonObject) -> str:
     return str(pod["metadata"].get("labels", {}).get("redisfailovers-role"))
 
 
-def _is_true(found: dict[str, Any], condition: str) -> bool:
+def _is_true(found: JsonObject, condition: str) -> bool:
     return _condition(found, condition).get("status") == "True"
 
 
-def _reason(found: dict[str, Any], condition: str) -> str | None:
+def _reason(found: JsonObject, condition: str) -> str | None:
     return _condition(found, condition).get("reason")
 
 
-def _condition(found: dict[str, Any], name: str) -> dict[str, str]:
+def _condition(found: JsonObject, name: str) -> dict[str, str]:
     conditions = found.get("status", {}).get("conditions", ())
     return next((one for one in conditions if one["type"] == name), {})
 

@@ -4,8 +4,9 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from tools.real_cluster.scenarios.load import Call, Load
 from tools.real_cluster.scenarios.user import ScenarioError, User, kill_processes, kill_program
 
@@ -75,7 +76,7 @@ def _write(user: User, message: str) -> None:
     user.kubectl("patch", "websites.v1.shop.example.com", "website-sample", "--type=merge", "-p", patch)
 
 
-def _leader_pod(user: User) -> tuple[str, dict[str, Any]]:
+def _leader_pod(user: User) -> tuple[str, JsonObject]:
     holder = user.until("a replica leads", lambda: user.leader(_NAME, _NAMESPACE))
     pods = user.items("pods", "-n", _NAMESPACE)
     return holder, next(pod for pod in pods if pod["metadata"]["name"] in holder)
@@ -117,7 +118,7 @@ def _restart_under_load(user: User) -> None:
 
 
 def _calls() -> dict[str, Call]:
-    def admit(number: int) -> tuple[str, str, dict[str, Any]]:
+    def admit(number: int) -> tuple[str, str, JsonObject]:
         website = {
             "apiVersion": "shop.example.com/v1",
             "kind": "Website",

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 from urllib.parse import urlsplit
 
+from steersman.json_types import JsonObject
 from tools.real_cluster.services import SERVER
 
 _PAUSE: Final = 0.01
@@ -28,7 +29,7 @@ class CallCounts:
 
 
 #: The method, the path and the body of the call with a number.
-Call = Callable[[int], tuple[str, str, dict[str, Any] | None]]
+Call = Callable[[int], tuple[str, str, JsonObject | None]]
 
 
 class Load:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from steersman.json_types import JsonObject
 from tools.real_cluster.services import REGISTRY
 
 T = TypeVar("T")
@@ -81,9 +82,9 @@ class User:
         text = self.kubectl("get", *arguments, "--ignore-not-found", "-o", "json")
         return json.loads(text) if text else None
 
-    def items(self, *arguments: str) -> list[dict[str, Any]]:
+    def items(self, *arguments: str) -> list[JsonObject]:
         """Return the objects of a list."""
-        found: list[dict[str, Any]] = (self.get(*arguments) or {"items": []})["items"]
+        found: list[JsonObject] = (self.get(*arguments) or {"items": []})["items"]
         return found
 
     def until(self, what: str, look: Callable[[], T | None], seconds: float = _PATIENCE) -> T:
@@ -134,7 +135,7 @@ class User:
         return str((lease or {"spec": {}})["spec"].get("holderIdentity") or "")
 
 
-def kill_processes(pod: dict[str, Any], number: signal.Signals) -> None:
+def kill_processes(pod: JsonObject, number: signal.Signals) -> None:
     """Send a signal to the processes of a pod's operator, as seen by the node."""
     uid = pod["metadata"]["uid"]
     for process in Path("/proc").glob("[0-9]*"):

@@ -2,11 +2,11 @@
 
 import hmac
 from collections.abc import Mapping
-from typing import Any
 
 from steersman.apiserver.access.service_account_tokens import AUDIENCE, ServiceAccountTokens, Verified
 from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.status import Refusal, unauthorized
+from steersman.json_types import JsonObject
 from steersman.protocol.http import Peer, Request
 
 ADMIN = User("admin", ("system:masters", "system:authenticated"), uid="admin")
@@ -60,7 +60,7 @@ class Authentication:
         return found
 
 
-def _by_certificate(certificate: dict[str, Any]) -> User:
+def _by_certificate(certificate: JsonObject) -> User:
     """Read a verified certificate: the common name is the user, organizations are groups."""
     parts = [pair for group in certificate.get("subject", ()) for pair in group]
     name = next((value for key, value in parts if key == "commonName"), "")

@@ -8,19 +8,19 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.request_context import User
 from steersman.clock import Clock
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.randomness import Randomness
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
-Document = dict[str, Any]
 ISSUER = AUDIENCE = "https://kubernetes.default.svc"
 _PREFIX = "system:serviceaccount:"
 #: How many verified tokens are remembered.
@@ -47,7 +47,7 @@ class Verified:
     audiences: tuple[str, ...]
 
 
-def service_account_user(namespace: str, name: str, uid: str = "", extra: Document | None = None) -> User:
+def service_account_user(namespace: str, name: str, uid: str = "", extra: JsonObject | None = None) -> User:
     """Return the user of a service account."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
     told = tuple((key, tuple(values)) for key, values in (extra or {}).items())
@@ -64,7 +64,7 @@ class ServiceAccountTokens:
         self._randomness = randomness
         self._private: EllipticCurvePrivateKey | None = None if key is None else _private_key(key)
         #: Tokens whose signature is known to be good; everything else about them is checked each time.
-        self._signed: dict[str, Document] = {}
+        self._signed: dict[str, JsonObject] = {}
 
     def issue(
         self,
@@ -77,7 +77,7 @@ class ServiceAccountTokens:
         namespace, name, uid = account
         now = self._clock.now().replace(microsecond=0)
         end = now + timedelta(seconds=seconds)
-        about: Document = {"namespace": namespace, "serviceaccount": {"name": name, "uid": uid}}
+        about: JsonObject = {"namespace": namespace, "serviceaccount": {"name": name, "uid": uid}}
         if bound is not None:
             about[bound.kind.lower()] = {"name": bound.name, "uid": bound.uid}
         claims = {
@@ -106,7 +106,7 @@ class ServiceAccountTokens:
             return None
         about = claims["kubernetes.io"]
         account = about["serviceaccount"]
-        extra: Document = {"authentication.kubernetes.io/credential-id": [f"JTI={claims['jti']}"]}
+        extra: JsonObject = {"authentication.kubernetes.io/credential-id": [f"JTI={claims['jti']}"]}
         for kind in ("node", "pod"):
             if kind in about:
                 extra[f"authentication.kubernetes.io/{kind}-name"] = [about[kind]["name"]]
@@ -114,7 +114,7 @@ class ServiceAccountTokens:
         user = service_account_user(about["namespace"], account["name"], account["uid"], extra)
         return Verified(user, tuple(claims["aud"]))
 
-    def _is_backed(self, claims: Document) -> bool:
+    def _is_backed(self, claims: JsonObject) -> bool:
         """Return whether the account of a token, and the object to which it is bound, still exist."""
         about = claims["kubernetes.io"]
         namespace, account = about["namespace"], about["serviceaccount"]
@@ -126,7 +126,7 @@ class ServiceAccountTokens:
             if kind.lower() in about
         )
 
-    def _exists(self, resource: str, namespace: str, reference: Document) -> bool:
+    def _exists(self, resource: str, namespace: str, reference: JsonObject) -> bool:
         record = self._objects.store.get(resource, namespace, reference["name"])
         return record is not None and record.uid == reference["uid"]
 
@@ -137,7 +137,7 @@ class ServiceAccountTokens:
             self._private = ec.generate_private_key(ec.SECP256R1())
         return self._private
 
-    def keys(self) -> Document:
+    def keys(self) -> JsonObject:
         """Return the public key as a JSON web key set."""
         numbers = self._key().public_key().public_numbers()
         key = {
@@ -154,7 +154,7 @@ class ServiceAccountTokens:
     def _key_id(self) -> str:
         return _text(self._key().public_key().public_numbers().x.to_bytes(_HALF))
 
-    def _sign(self, claims: Document) -> str:
+    def _sign(self, claims: JsonObject) -> str:
         from cryptography.hazmat.primitives import hashes  # noqa: PLC0415 - most servers never need it
         from cryptography.hazmat.primitives.asymmetric import ec, utils  # noqa: PLC0415 - as above
 
@@ -163,7 +163,7 @@ class ServiceAccountTokens:
         first, second = utils.decode_dss_signature(self._key().sign(signed.encode(), ec.ECDSA(hashes.SHA256())))
         return f"{signed}.{_text(first.to_bytes(_HALF) + second.to_bytes(_HALF))}"
 
-    def _opened(self, token: str) -> Document | None:
+    def _opened(self, token: str) -> JsonObject | None:
         """Check a signature; give what was signed. The header is not believed: there is one key and one algorithm."""
         signed, _, signature = token.rpartition(".")
         head, _, body = signed.partition(".")
@@ -177,7 +177,7 @@ class ServiceAccountTokens:
             raw = _bytes(signature)
             pair = utils.encode_dss_signature(int.from_bytes(raw[:_HALF]), int.from_bytes(raw[_HALF:]))
             self._private.public_key().verify(pair, signed.encode(), ec.ECDSA(hashes.SHA256()))
-            claims: Document = decode_json(_bytes(body))
+            claims: JsonObject = decode_json(_bytes(body))
         except (InvalidSignature, ValueError):
             return None
         return claims

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import WriteOptions
 from steersman.apiserver.resources.request_context import User
+from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind
 
-Document = dict[str, Any]
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
 
 
@@ -20,10 +19,10 @@ class Attributes:
     request: ApiRequest
     operation: str
     #: The new object; ``None`` for a delete.
-    obj: Document | None = field(repr=False)
+    obj: JsonObject | None = field(repr=False)
     #: The live object; ``None`` for a create.
-    old: Document | None = field(repr=False)
-    options: Document
+    old: JsonObject | None = field(repr=False)
+    options: JsonObject
     dry_run: bool
     name: str
     warnings: tuple[str, ...] = ()
@@ -57,9 +56,9 @@ class Attributes:
         return [(document.get("metadata") or {}).get("labels") or {} for document in documents]
 
 
-def write_document(kind: str, options: WriteOptions, *, given_validation: str = "") -> Document:
+def write_document(kind: str, options: WriteOptions, *, given_validation: str = "") -> JsonObject:
     """Return the options of a write in the form of an admission review."""
-    document: Document = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
+    document: JsonObject = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
     if options.dry_run:
         document["dryRun"] = ["All"]
     if options.field_manager:
@@ -69,9 +68,9 @@ def write_document(kind: str, options: WriteOptions, *, given_validation: str = 
     return document
 
 
-def user_info(user: User) -> Document:
+def user_info(user: User) -> JsonObject:
     """Return a user in the form of an admission review."""
-    document: Document = {"username": user.name}
+    document: JsonObject = {"username": user.name}
     if user.uid:
         document["uid"] = user.uid
     if user.groups:

@@ -5,7 +5,7 @@ The write path calls it twice (see ``verbs/write_path``): `Admission.mutate` bef
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from steersman.apiserver.access.authorization import is_privileged
 from steersman.apiserver.access.rbac.authorizer import Rbac
@@ -19,20 +19,20 @@ from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.webhook_calls.targets import WebhookOptions
+from steersman.json_types import JsonObject
 from steersman.randomness import Randomness
 
 if TYPE_CHECKING:
     from steersman.apiserver.admission.policies import Policies
     from steersman.apiserver.admission.webhooks import Webhooks
 
-Document = dict[str, Any]
 _CONFIGURATIONS = frozenset({MUTATING, VALIDATING, POLICIES, BINDINGS})
 
 
 class Review(NamedTuple):
     """The outcome of admission: the object, perhaps changed, and warnings."""
 
-    obj: Document
+    obj: JsonObject
     warnings: tuple[str, ...] = ()
 
 
@@ -77,7 +77,7 @@ class Admission:
         """Return whether mutating admission can matter for a request: a quick check before the expensive one."""
         return self.is_active or not is_privileged(request.user)
 
-    def mutate(self, request: ApiRequest, obj: Document, old: Document | None, options: WriteOptions) -> Review:
+    def mutate(self, request: ApiRequest, obj: JsonObject, old: JsonObject | None, options: WriteOptions) -> Review:
         """Return the object as mutating webhooks changed it; reject content that the user may not write."""
         warnings: tuple[str, ...] = ()
         if self._reviews(request) and request.context.answers is not None:
@@ -89,24 +89,24 @@ class Admission:
             raise refusal.after(warnings) from None
         return Review(obj, warnings)
 
-    def validate(self, request: ApiRequest, obj: Document, old: Document | None, options: WriteOptions) -> Review:
+    def validate(self, request: ApiRequest, obj: JsonObject, old: JsonObject | None, options: WriteOptions) -> Review:
         """Reject an object that a policy or a validating webhook rejects."""
         if not self._reviews(request):
             return Review(obj)
         return Review(obj, self._validate(_attributes(request, obj, old, options)).warnings)
 
-    def review_unstored(self, request: ApiRequest, obj: Document, options: WriteOptions) -> Review:
+    def review_unstored(self, request: ApiRequest, obj: JsonObject, options: WriteOptions) -> Review:
         """Mutate and validate an object that is created without being stored, such as an eviction."""
         mutated = self.mutate(request, obj, None, options)
         return self._then_validate(request, mutated, None, options)
 
-    def review_scale(self, request: ApiRequest, scale: Document, old: Document, options: WriteOptions) -> Review:
+    def review_scale(self, request: ApiRequest, scale: JsonObject, old: JsonObject, options: WriteOptions) -> Review:
         """Mutate and validate the scale of an object."""
         mutated = self.mutate(request, scale, old, options)
         return self._then_validate(request, mutated, old, options)
 
     def _then_validate(
-        self, request: ApiRequest, mutated: Review, old: Document | None, options: WriteOptions
+        self, request: ApiRequest, mutated: Review, old: JsonObject | None, options: WriteOptions
     ) -> Review:
         try:
             validated = self.validate(request, mutated.obj, old, options)
@@ -114,7 +114,7 @@ class Admission:
             raise refusal.after(mutated.warnings) from None
         return Review(mutated.obj, mutated.warnings + validated.warnings)
 
-    def delete(self, request: ApiRequest, old: Document, options: Document, *, dry_run: bool) -> tuple[str, ...]:
+    def delete(self, request: ApiRequest, old: JsonObject, options: JsonObject, *, dry_run: bool) -> tuple[str, ...]:
         """Reject a delete that a policy or a webhook rejects; return the warnings about it."""
         if not self._reviews(request):
             return ()
@@ -133,7 +133,7 @@ class Admission:
         return attributes
 
 
-def _attributes(request: ApiRequest, obj: Document, old: Document | None, options: WriteOptions) -> Attributes:
+def _attributes(request: ApiRequest, obj: JsonObject, old: JsonObject | None, options: WriteOptions) -> Attributes:
     """Return the description of a create or an update."""
     kind, operation = ("CreateOptions", CREATE) if old is None else ("UpdateOptions", UPDATE)
     document = write_document(kind, options, given_validation=request.query.text("fieldValidation"))

@@ -14,8 +14,8 @@ from steersman.cel import CelType, CostExceeded, EvaluationError, ExpressionErro
 from steersman.cel.library.authorizer import AUTHORIZER, Authorizer, Question, Ruling
 from steersman.cel.types import DYN
 from steersman.cel.values.values import JsonMap, from_json
+from steersman.json_types import JsonObject
 
-Document = dict[str, Any]
 _OWN = re.compile(r"\bauthorizer\.requestResource\b(?!\()")
 #: Variables of every expression.
 _VARIABLES: dict[str, CelType] = {
@@ -42,12 +42,12 @@ def program(expression: str) -> Program:
 class Scope:
     """The variables of one webhook's or policy's expressions for one request."""
 
-    def __init__(self, attributes: Attributes, decider: Decider, values: dict[str, Any] | None = None) -> None:
+    def __init__(self, attributes: Attributes, decider: Decider, values: JsonObject | None = None) -> None:
         self._attributes = attributes
         self._decider = decider
-        self._values: dict[str, Any] = values if values is not None else self._first_values()
+        self._values: JsonObject = values if values is not None else self._first_values()
 
-    def _first_values(self) -> dict[str, Any]:
+    def _first_values(self) -> JsonObject:
         attributes = self._attributes
         return {
             "object": from_json(attributes.obj),
@@ -63,7 +63,7 @@ class Scope:
         """Return a scope in which these names have other values."""
         return Scope(self._attributes, self._decider, {**self._values, **values})
 
-    def with_variables(self, variables: list[Document]) -> "Scope":
+    def with_variables(self, variables: list[JsonObject]) -> "Scope":
         """Return a scope with the variables of a policy; each is evaluated when it is first used."""
         return _Variables(self, variables).scope
 
@@ -112,9 +112,9 @@ def _ruling(decider: Decider, user: User, question: Question) -> Ruling:
 class _Variables(Mapping[str, Any]):
     """The variables of a policy, each evaluated when it is first used."""
 
-    def __init__(self, scope: Scope, variables: list[Document]) -> None:
+    def __init__(self, scope: Scope, variables: list[JsonObject]) -> None:
         self._expressions: dict[str, str] = {item["name"]: item["expression"] for item in variables}
-        self._values: dict[str, Any] = {}
+        self._values: JsonObject = {}
         #: The scope with these variables, in which their own expressions are evaluated, too.
         self.scope = scope.with_values(variables=JsonMap(self))
 
@@ -133,12 +133,12 @@ class _Variables(Mapping[str, Any]):
         return len(self._expressions)
 
 
-def request_document(attributes: Attributes) -> Document:
+def request_document(attributes: Attributes) -> JsonObject:
     """Return the ``request`` variable of expressions, without the objects."""
     request = attributes.request
     resource = {"group": request.served.group, "version": request.served.version, "resource": request.served.plural}
     kind = attributes.kind._asdict()
-    told: Document = {
+    told: JsonObject = {
         "kind": kind,
         "resource": resource,
         "requestKind": kind,
@@ -155,7 +155,7 @@ def request_document(attributes: Attributes) -> Document:
     return told
 
 
-def holds(conditions: list[Document], scope: Callable[[], Scope]) -> bool:
+def holds(conditions: list[JsonObject], scope: Callable[[], Scope]) -> bool:
     """Return whether all match conditions hold; raise `Failed` if one fails and none is false."""
     if not conditions:
         return True

@@ -1,14 +1,12 @@
 """Permissions that depend on the written content: roles, bindings, certificate requests."""
 
-from typing import Any
-
 from steersman.apiserver.access.authorization import is_privileged
 from steersman.apiserver.access.rbac.authorizer import Rbac
 from steersman.apiserver.access.rbac.escalation import Escalation
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.info import RequestInfo
+from steersman.json_types import JsonObject
 
-Document = dict[str, Any]
 _CERTIFICATES = "certificates.k8s.io"
 #: Subresource of a certificate request → the verb that the user needs for its signer.
 _SIGNER_VERBS = {"approval": "approve", "status": "sign"}
@@ -21,7 +19,7 @@ class Guards:
         self._rbac = rbac
         self._escalation = Escalation(rbac)
 
-    def check(self, request: ApiRequest, obj: Document, old: Document | None) -> None:
+    def check(self, request: ApiRequest, obj: JsonObject, old: JsonObject | None) -> None:
         """Reject writes that exceed the user's permissions; privileged users are exempt."""
         if is_privileged(request.user):
             return
@@ -32,7 +30,7 @@ class Guards:
         if request.served.group == _CERTIFICATES and old is not None:
             self._check_signer(request, obj, old)
 
-    def _check_signer(self, request: ApiRequest, obj: Document, old: Document) -> None:
+    def _check_signer(self, request: ApiRequest, obj: JsonObject, old: JsonObject) -> None:
         part = request.info.subresource
         verb = _SIGNER_VERBS.get(part)
         if verb is None or (part == "status" and (obj.get("status") or {}) == (old.get("status") or {})):

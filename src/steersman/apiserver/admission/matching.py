@@ -1,7 +1,6 @@
 """Which requests a webhook or a policy matches: rules about resources, and label selectors."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from steersman.apiserver.admission.attributes import Attributes
 from steersman.apiserver.resources.catalog import Catalog
@@ -9,8 +8,8 @@ from steersman.apiserver.resources.label_selectors import selects
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import not_found
+from steersman.json_types import JsonObject
 
-Document = dict[str, Any]
 #: Configurations of admission are not subject to themselves.
 _EXEMPT = frozenset(
     {
@@ -47,7 +46,7 @@ class Matching:
                 self._versions.setdefault(known.stored_as, []).append(known)
         return self._versions.get(served.stored_as, [])
 
-    def served_as(self, attributes: Attributes, spec: Document, rules: Iterable[Document]) -> ServedResource | None:
+    def served_as(self, attributes: Attributes, spec: JsonObject, rules: Iterable[JsonObject]) -> ServedResource | None:
         """Return the version of the resource that the rules match; ``None`` if they do not match the request."""
         rules = list(rules)
         served = attributes.request.served
@@ -60,7 +59,7 @@ class Matching:
         others = (other for other in self._versions_of(served) if other is not served)
         return next((other for other in others if any(_rule_matches(rule, attributes, other) for rule in rules)), None)
 
-    def selects(self, attributes: Attributes, spec: Document) -> bool:
+    def selects(self, attributes: Attributes, spec: JsonObject) -> bool:
         """Return whether the selectors of a configuration match the object and its namespace."""
         object_selector = spec.get("objectSelector") or {}
         if object_selector and not any(selects(object_selector, labels) for labels in attributes.labels):
@@ -84,7 +83,7 @@ class Matching:
         return dict(record.labels or {})
 
 
-def _rule_matches(rule: Document, attributes: Attributes, served: ServedResource) -> bool:
+def _rule_matches(rule: JsonObject, attributes: Attributes, served: ServedResource) -> bool:
     return (
         _has(rule.get("operations"), attributes.operation)
         and _has(rule.get("apiGroups"), served.group)

@@ -15,9 +15,9 @@ from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, details, qualified
 from steersman.apiserver.storage.record import Record
 from steersman.cel.values.values import from_json
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
 
-Document = dict[str, Any]
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
 _NO_PARAMETERS = "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
 _LONGEST_MESSAGE = 5 << 10
@@ -38,11 +38,11 @@ class Policies:
         self._objects = objects
         self._matching = matching
         self._authorizer = authorizer
-        self._read: dict[tuple[str, str], tuple[int, Document]] = {}
+        self._read: dict[tuple[str, str], tuple[int, JsonObject]] = {}
 
     def validate(self, attributes: Attributes) -> Attributes:
         """Reject a write that a policy denies; return it with the warnings of policies that only warn."""
-        bound: dict[str, list[Document]] = {}
+        bound: dict[str, list[JsonObject]] = {}
         for record in self._objects.records_of(BINDINGS):
             binding = self._document(BINDINGS, record)
             bound.setdefault(binding["spec"].get("policyName", ""), []).append(binding)
@@ -51,14 +51,14 @@ class Policies:
                 attributes = self._evaluate(attributes, self._document(POLICIES, record), bound[record.name])
         return attributes
 
-    def _document(self, resource: str, record: Record) -> Document:
+    def _document(self, resource: str, record: Record) -> JsonObject:
         """Return a policy or a binding, which must not be changed; each version is decoded once."""
         known = self._read.get((resource, record.name))
         if known is None or known[0] != record.version:
             known = self._read[resource, record.name] = record.version, decode_json(record.raw)
         return known[1]
 
-    def _evaluate(self, attributes: Attributes, policy: Document, bindings: list[Document]) -> Attributes:
+    def _evaluate(self, attributes: Attributes, policy: JsonObject, bindings: list[JsonObject]) -> Attributes:
         spec = policy["spec"]
         if not self._concerns(attributes, spec.get("matchConstraints") or {}):
             return attributes
@@ -70,7 +70,7 @@ class Policies:
                 attributes = self._act(attributes, policy, binding, failure)
         return attributes
 
-    def _concerns(self, attributes: Attributes, match: Document, *, by_default: bool = False) -> bool:
+    def _concerns(self, attributes: Attributes, match: JsonObject, *, by_default: bool = False) -> bool:
         """Return whether a policy or a binding matches a request."""
         excluded = match.get("excludeResourceRules") or ()
         if excluded and self._matching.served_as(attributes, match, excluded) is not None:
@@ -79,7 +79,7 @@ class Policies:
         matches = self._matching.served_as(attributes, match, rules) is not None if rules else by_default
         return matches and self._matching.selects(attributes, match)
 
-    def _failures(self, attributes: Attributes, spec: Document, binding: Document) -> Iterator[_Failure]:
+    def _failures(self, attributes: Attributes, spec: JsonObject, binding: JsonObject) -> Iterator[_Failure]:
         """Yield the failed validations of a policy under one binding."""
         lenient = spec.get("failurePolicy") == "Ignore"
         scope = Scope(attributes, self._authorizer).with_values(namespaceObject=self._namespace(attributes))
@@ -107,7 +107,7 @@ class Policies:
         record = self._objects.store.get("namespaces", "", attributes.namespace)
         return None if record is None else from_json(decode_json(record.raw))
 
-    def _parameters(self, attributes: Attributes, spec: Document, binding: Document) -> list[Document | None]:
+    def _parameters(self, attributes: Attributes, spec: JsonObject, binding: JsonObject) -> list[JsonObject | None]:
         """Return the parameters of a binding; ``[None]`` for a policy without parameters."""
         kind, reference = spec.get("paramKind"), binding.get("paramRef")
         if kind is None or reference is None:
@@ -119,12 +119,12 @@ class Policies:
                 f"'{kind.get('apiVersion')}, Kind={kind.get('kind')}'"
             )
         namespace = (reference.get("namespace") or attributes.namespace) if served.namespaced else ""
-        found: list[Document | None] = list(self._found(served, namespace, reference))
+        found: list[JsonObject | None] = list(self._found(served, namespace, reference))
         if not found and reference.get("parameterNotFoundAction") == "Deny":
             raise Failed(_NO_PARAMETERS)
         return found
 
-    def _found(self, served: ServedResource, namespace: str, reference: Document) -> Iterator[Document]:
+    def _found(self, served: ServedResource, namespace: str, reference: JsonObject) -> Iterator[JsonObject]:
         if name := reference.get("name"):
             record = self._objects.get(served, namespace, name)
             if record is not None:
@@ -134,12 +134,12 @@ class Policies:
             if selects(reference.get("selector"), record.labels):
                 yield self._objects.document(served, record)
 
-    def _kind_served(self, kind: Document) -> ServedResource | None:
+    def _kind_served(self, kind: JsonObject) -> ServedResource | None:
         wanted = (kind.get("apiVersion"), kind.get("kind"))
         return next((item for item in self._matching.catalog if (item.api_version, item.kind) == wanted), None)
 
     @staticmethod
-    def _act(attributes: Attributes, policy: Document, binding: Document, failure: _Failure) -> Attributes:
+    def _act(attributes: Attributes, policy: JsonObject, binding: JsonObject, failure: _Failure) -> Attributes:
         """Warn or reject, as the binding says."""
         names = f"'{policy['metadata']['name']}' with binding '{binding['metadata']['name']}'"
         actions = binding["spec"].get("validationActions") or ()
@@ -157,7 +157,7 @@ class Policies:
         raise Refusal(_CODES.get(reason, 422), reason, message, details=told, warnings=warnings)
 
 
-def _failure(scope: Scope, validation: Document) -> _Failure | None:
+def _failure(scope: Scope, validation: JsonObject) -> _Failure | None:
     """Evaluate one validation; return ``None`` if it is satisfied."""
     if scope.evaluate(validation["expression"]) is True:
         return None
@@ -165,7 +165,7 @@ def _failure(scope: Scope, validation: Document) -> _Failure | None:
     return _Failure(message, validation.get("reason") or "")
 
 
-def _message(scope: Scope, validation: Document) -> str:
+def _message(scope: Scope, validation: JsonObject) -> str:
     """Return the message of a validation: the value of its expression, or its fixed text."""
     written = str(validation.get("message") or "").strip()
     if not validation.get("messageExpression"):

@@ -12,9 +12,9 @@ from steersman.apiserver.status import Refusal
 from steersman.apiserver.webhook_calls.replies import document_of
 from steersman.apiserver.webhook_calls.targets import CallFailed, Reply
 from steersman.errors import DecodeError
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
 
-Document = dict[str, Any]
 _API_VERSION = "admission.k8s.io/v1"
 _BAD_REQUEST = 400
 
@@ -28,13 +28,15 @@ class WebhookDecision:
     """The decision of a webhook about a write."""
 
     allowed: bool
-    status: Document
+    status: JsonObject
     warnings: tuple[str, ...] = ()
     #: The operations of its patch; ``None`` when it has none.
     patch: list[Any] | None = field(default=None, repr=False)
 
 
-def review_of(attributes: Attributes, served: ServedResource, obj: Document | None, old: Document | None) -> Document:
+def review_of(
+    attributes: Attributes, served: ServedResource, obj: JsonObject | None, old: JsonObject | None
+) -> JsonObject:
     """Return the request of a review without its uid, with the objects in the version that the webhook gets."""
     told = request_document(attributes)
     gvk = served.resource.gvk
@@ -78,13 +80,13 @@ def decision_of(reply: Reply, uid: str, *, mutating: bool) -> WebhookDecision:
     )
 
 
-def _check_no_patch(response: Document) -> None:
+def _check_no_patch(response: JsonObject) -> None:
     for name in ("patch", "patchType"):
         if response.get(name):
             raise InvalidResponse(f"validating webhook may not return response.{name}")
 
 
-def _patch_of(response: Document) -> list[Any] | None:
+def _patch_of(response: JsonObject) -> list[Any] | None:
     patch, kind = response.get("patch"), response.get("patchType")
     if patch and not kind:
         raise InvalidResponse("webhook returned response.patch but not response.patchType")
@@ -105,7 +107,7 @@ def _patch_of(response: Document) -> list[Any] | None:
     return found
 
 
-def denial(name: str, status: Document) -> Refusal:
+def denial(name: str, status: JsonObject) -> Refusal:
     """Return the rejection that a webhook asks for."""
     by = f'admission webhook "{name}" denied the request'
     message, reason = status.get("message") or "", status.get("reason") or ""

@@ -18,12 +18,12 @@ from steersman.apiserver.storage.record import Record
 from steersman.apiserver.webhook_calls.replay import Question, Waits
 from steersman.apiserver.webhook_calls.targets import CallFailed, WebhookOptions, target_of, url_of
 from steersman.golang.equality import json_equal
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.protocol.patches import PatchError, apply_json_patch
 from steersman.randomness import Randomness
 from steersman.validation.wire_types import WireTypeError
 
-Document = dict[str, Any]
 _USUAL_SECONDS = 10
 
 
@@ -33,7 +33,7 @@ class Webhook:
 
     #: Identifies a webhook: the name of its configuration, and its index there.
     key: tuple[str, int]
-    spec: Document
+    spec: JsonObject
 
     @property
     def name(self) -> str:
@@ -185,7 +185,7 @@ class Webhooks:
         answers: dict[Any, Any],
         key: tuple[object, ...],
         invocation: _Invocation,
-        review: Document,
+        review: JsonObject,
         *,
         mutating: bool,
     ) -> Question:
@@ -197,7 +197,7 @@ class Webhooks:
 
         return ask
 
-    async def _call(self, webhook: Webhook, review: Document, *, mutating: bool) -> WebhookDecision:
+    async def _call(self, webhook: Webhook, review: JsonObject, *, mutating: bool) -> WebhookDecision:
         config, seconds = webhook.spec["clientConfig"], webhook.spec.get("timeoutSeconds") or _USUAL_SECONDS
         suffix = f"?timeout={seconds}s"
         shown = f"{url_of(config)}{suffix}"
@@ -213,7 +213,7 @@ class Webhooks:
             raise CallFailed(f'Post "{shown}": {error}') from None
         return decision_of(reply, uid, mutating=mutating)
 
-    def _request(self, attributes: Attributes, served: ServedResource) -> Document:
+    def _request(self, attributes: Attributes, served: ServedResource) -> JsonObject:
         convert = _converter(attributes.request.served, served)
         obj = None if attributes.obj is None else convert(attributes.obj)
         old = None if attributes.old is None else convert(attributes.old)
@@ -227,7 +227,7 @@ class Webhooks:
         obj = advance(partial(self._patched, invocation, attributes), decision)
         return replace(attributes.warned(decision.warnings), obj=obj)
 
-    def _patched(self, invocation: _Invocation, attributes: Attributes, decision: WebhookDecision) -> Document | None:
+    def _patched(self, invocation: _Invocation, attributes: Attributes, decision: WebhookDecision) -> JsonObject | None:
         """Return the object with a webhook's patch; the same one if it changes nothing."""
         _check_allowed(invocation.webhook, decision, attributes)
         if decision.patch is None:
@@ -247,7 +247,7 @@ class Webhooks:
         return attributes.obj if json_equal(after, attributes.obj) else after
 
     @staticmethod
-    def _reread(attributes: Attributes, served: ServedResource, patched: Document) -> Document:
+    def _reread(attributes: Attributes, served: ServedResource, patched: JsonObject) -> JsonObject:
         """Read a patched object as its kind: unknown fields are dropped, defaults are filled in."""
         if attributes.subresource not in ("", "status", "finalize", "approval", "ephemeralcontainers", "resize"):
             return patched
@@ -263,7 +263,7 @@ def _check_allowed(webhook: Webhook, decision: WebhookDecision, _attributes: Att
         raise denial(webhook.name, decision.status)
 
 
-def _converter(source: ServedResource, target: ServedResource) -> Callable[[Document], Document]:
+def _converter(source: ServedResource, target: ServedResource) -> Callable[[JsonObject], JsonObject]:
     if source is target:
         return lambda obj: obj
     return lambda obj: target.strategy.from_stored(source.strategy.to_stored(obj), target.api_version)

@@ -1,14 +1,13 @@
 """`DefinitionCleaner`: removes a deleted definition after the last of its objects."""
 
 from collections.abc import Callable
-from typing import Any
 
 from steersman.apiserver.background.tasks import BackgroundTasks
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.storage.history import Event
+from steersman.json_types import JsonObject
 
-Document = dict[str, Any]
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
@@ -20,7 +19,7 @@ class DefinitionCleaner:
         objects: ObjectStore,
         served: ServedResource,
         tasks: BackgroundTasks,
-        clean: Callable[[Document, Document], None],
+        clean: Callable[[JsonObject, JsonObject], None],
     ) -> None:
         self._objects = objects
         self._served = served

@@ -5,14 +5,13 @@ their dependents, the owners that are known to be gone, and the objects whose ow
 """
 
 from enum import Enum
-from typing import Any
 
 from steersman.apiserver.background.definitions import DEFINITIONS
 from steersman.apiserver.background.internal_client import Found, InternalClient, Place, place_of
 from steersman.apiserver.background.tasks import BackgroundTasks
 from steersman.apiserver.storage.history import Event
+from steersman.json_types import JsonObject
 
-Document = dict[str, Any]
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 #: Events are never collected: they expire.
@@ -205,7 +204,7 @@ class GarbageCollector:
             states[reference["uid"]] = state
         return states
 
-    def _state(self, reference: Document, found: Found) -> _Owner:
+    def _state(self, reference: JsonObject, found: Found) -> _Owner:
         uid = reference["uid"]
         if uid in self._gone:
             return _Owner.DANGLING

@@ -1,7 +1,7 @@
 """`InternalClient`: reads and writes objects for the controllers, by the same rules as the writes of any client."""
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.info import Query, RequestInfo
@@ -14,10 +14,10 @@ from steersman.apiserver.storage.history import Event
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.delete import AdmittedDeletion, Deleting
 from steersman.apiserver.verbs.write_path import Decoded, Existing, ObjectWriter, propose
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
 from steersman.protocol.http import Request
 
-Document = dict[str, Any]
 #: The user of all writes of controllers; the user agent is their field manager.
 _CONTROLLER = User("system:kube-controller-manager", ("system:masters", "system:authenticated"))
 _HEADERS = {"user-agent": "kube-controller-manager/v1.36"}
@@ -43,12 +43,12 @@ class Found:
 
     served: ServedResource
     record: Record
-    obj: Document = field(repr=False)
+    obj: JsonObject = field(repr=False)
 
     @property
-    def metadata(self) -> Document:
+    def metadata(self) -> JsonObject:
         """The metadata of the copy."""
-        found: Document = self.obj["metadata"]
+        found: JsonObject = self.obj["metadata"]
         return found
 
     @property
@@ -102,7 +102,7 @@ class InternalClient:
         """Return the time as objects carry it."""
         return self._contexts.of(_CONTROLLER).now
 
-    def create(self, resource: str, document: Document) -> None:
+    def create(self, resource: str, document: JsonObject) -> None:
         """Create an object."""
         served = self.served(resource)
         assert served is not None, "only built-in kinds are created"  # noqa: S101 - the callers' own constants

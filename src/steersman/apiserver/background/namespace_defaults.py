@@ -1,12 +1,10 @@
 """`NamespaceDefaults`: creates the default ServiceAccount and the server's CA certificate in every namespace."""
 
-from typing import Any
-
 from steersman.apiserver.background.internal_client import InternalClient, Place
 from steersman.apiserver.background.tasks import BackgroundTasks
 from steersman.apiserver.storage.history import Event
+from steersman.json_types import JsonObject
 
-Document = dict[str, Any]
 _ACCOUNT = ("serviceaccounts", "default")
 ROOT_CERTIFICATE = "kube-root-ca.crt"
 _CERTIFICATE = ("configmaps", ROOT_CERTIFICATE)
@@ -56,7 +54,7 @@ class NamespaceDefaults:
         if self._client.find(Place(_ACCOUNT[0], namespace, _ACCOUNT[1])) is None:
             self._client.create(_ACCOUNT[0], {"metadata": {"name": _ACCOUNT[1], "namespace": namespace}})
 
-    def _publish(self, namespace: str, data: Document) -> None:
+    def _publish(self, namespace: str, data: JsonObject) -> None:
         found = self._client.find(Place(_CERTIFICATE[0], namespace, _CERTIFICATE[1]))
         if found is None:
             metadata = {"name": ROOT_CERTIFICATE, "namespace": namespace, "annotations": dict(_ABOUT)}

@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 from steersman.apiserver.background.internal_client import Found, InternalClient, Place
 from steersman.apiserver.background.tasks import BackgroundTasks
 from steersman.apiserver.storage.history import Event
+from steersman.json_types import JsonObject
 
-Document = dict[str, Any]
 _NAMESPACES = "namespaces"
 _PODS = "pods"
 _FINALIZER = "kubernetes"
@@ -95,7 +94,7 @@ class NamespaceCleaner:
                     left.setdefault(resource, []).append(found)
         return left
 
-    def _tell(self, place: Place, conditions: list[Document]) -> Found | None:
+    def _tell(self, place: Place, conditions: list[JsonObject]) -> Found | None:
         """Report the remaining content in the status, if that changed."""
         found = self._client.find(place)
         if found is None:
@@ -114,7 +113,7 @@ class NamespaceCleaner:
         return self._client.find(place)
 
 
-def _conditions(left: Mapping[str, list[Found]]) -> list[Document]:
+def _conditions(left: Mapping[str, list[Found]]) -> list[JsonObject]:
     return [
         _condition("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"),
         _condition(
@@ -132,16 +131,16 @@ def _conditions(left: Mapping[str, list[Found]]) -> list[Document]:
     ]
 
 
-def _condition(kind: str, reason: str, message: str, status: str = "False") -> Document:
+def _condition(kind: str, reason: str, message: str, status: str = "False") -> JsonObject:
     return {"type": kind, "status": status, "reason": reason, "message": message}
 
 
-def _ordered(condition: Document) -> Document:
+def _ordered(condition: JsonObject) -> JsonObject:
     """Return a condition with its fields in the order in which Kubernetes writes them."""
     return {name: condition[name] for name in ("type", "status", "lastTransitionTime", "reason", "message")}
 
 
-def _remaining(left: Mapping[str, list[Found]]) -> Document:
+def _remaining(left: Mapping[str, list[Found]]) -> JsonObject:
     kind = "NamespaceContentRemaining"
     if not left:
         return _condition(kind, "ContentRemoved", "All content successfully removed")
@@ -153,7 +152,7 @@ def _title(found: Found) -> str:
     return f"{found.served.plural}.{found.served.group}"
 
 
-def _finalizers(left: Mapping[str, list[Found]]) -> Document:
+def _finalizers(left: Mapping[str, list[Found]]) -> JsonObject:
     kind = "NamespaceFinalizersRemaining"
     counts = Counter(name for group in left.values() for found in group for name in found.finalizers)
     if not counts:

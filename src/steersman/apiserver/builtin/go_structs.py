@@ -19,13 +19,13 @@ import msgspec
 from steersman.apiserver.builtin.types import load_types
 from steersman.golang.empty_values import GivenList, GivenMap, ShownList
 from steersman.golang.text import json_string
+from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.quantity import Quantity
 from steersman.objects.times import Duration, format_time, parse_time
 from steersman.validation.formats import is_go_time
 from steersman.validation.wire_types import BOOL, FLOAT64, INT32, INT64, STRING, Reading, WireTypeError, text
 
-Document = dict[str, Any]
 Read = Callable[[Any, str, Reading], Any]
 _INLINE, _OMIT_EMPTY, _POINTER = 1, 2, 4
 _QUANTITY_RULE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -112,14 +112,14 @@ class Struct:
             else:
                 fields[name] = _field(message, name, kind, flags)
 
-    def read(self, value: Any, path: str, reading: Reading) -> Document:
+    def read(self, value: Any, path: str, reading: Reading) -> JsonObject:
         """Read an object; unknown fields are recorded and dropped."""
         if value.__class__ is not dict:
             if value is None:
                 return self.zero()
             raise reading.refuse(value, self.name.partition("/")[2])
         before = reading.record, reading.trail
-        found: Document = {}
+        found: JsonObject = {}
         fields = self.fields
         for key, part in value.items():
             spec = fields.get(key)
@@ -134,13 +134,13 @@ class Struct:
         reading.record, reading.trail = before
         return self._written(found, reading if reading.keeps_empty else None)
 
-    def zero(self) -> Document:
+    def zero(self) -> JsonObject:
         """Return what is written for a struct in which nothing is set."""
         return self._written({}, None)
 
-    def _written(self, found: Document, marking: Reading | None) -> Document:
+    def _written(self, found: JsonObject, marking: Reading | None) -> JsonObject:
         """Return the fields that are written, in their order; with ``marking`` also those that were sent empty."""
-        written: Document = {}
+        written: JsonObject = {}
         for name, spec in self.fields.items():
             if name in found:
                 value = found[name]

@@ -16,16 +16,16 @@ from msgspec import Struct
 from steersman.apiserver.resources.columns import CREATED_AT, NAME, Column
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.strategy import Strategy
+from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind
 from steersman.validation.field_errors import FieldError
 
-Document = dict[str, Any]
 #: Fills in the fields that an author left out, in place.
-Defaults = Callable[[Document], None]
+Defaults = Callable[[JsonObject], None]
 #: Returns what is wrong with an object: ``(obj, old, subresource)``; ``old`` is ``None`` for a new object.
-Validation = Callable[[Document, Document | None, str], list[FieldError]]
+Validation = Callable[[JsonObject, JsonObject | None, str], list[FieldError]]
 #: Returns warnings about an accepted object: ``(obj, old)``.
-Warnings = Callable[[Document, Document | None], list[str]]
+Warnings = Callable[[JsonObject, JsonObject | None], list[str]]
 
 
 class ServerContext(Struct, frozen=True):
@@ -55,14 +55,14 @@ class BuiltinKind(Struct, frozen=True):
     #: A warning for every request of the kind.
     deprecation: str = ""
 
-    def validation_errors(self, obj: Document, old: Document | None, subresource: str) -> list[FieldError]:
+    def validation_errors(self, obj: JsonObject, old: JsonObject | None, subresource: str) -> list[FieldError]:
         """Return what is wrong with an object beyond its metadata."""
         if not self.validation:
             return []
         validate: Validation = load(self.validation)
         return validate(obj, old, subresource)
 
-    def validation_warnings(self, obj: Document, old: Document | None, subresource: str = "") -> list[str]:
+    def validation_warnings(self, obj: JsonObject, old: JsonObject | None, subresource: str = "") -> list[str]:
         """Return warnings about an accepted object; writes of the status have none."""
         if not self.warnings or subresource == "status":
             return []

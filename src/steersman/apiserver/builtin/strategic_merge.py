@@ -13,6 +13,7 @@ import msgspec
 
 from steersman.apiserver.builtin.types import Schema, definition_of, load_types, resolve
 from steersman.golang import text as go_text
+from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.patches import MalformedPatch, PatchError
 
@@ -21,7 +22,7 @@ _RETAIN_KEYS: Final = "$retainKeys"
 _ORDER: Final = "$setElementOrder"
 _DELETE_FROM: Final = "$deleteFromPrimitiveList"
 _DROPPED: Final[Any] = object()
-_Map = dict[str, Any]
+_Map = JsonObject
 
 
 class StrategicPatchError(PatchError):

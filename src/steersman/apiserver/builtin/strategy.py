@@ -15,10 +15,11 @@ from steersman.apiserver.resources.metadata_rules import MetadataReview
 from steersman.apiserver.resources.ownership import refusal_of
 from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.resources.served_resource import ServedResource
-from steersman.apiserver.resources.strategy import Document, ReadObject, Strategy
+from steersman.apiserver.resources.strategy import ReadObject, Strategy
 from steersman.apiserver.status import Refusal, bad_request, internal_error
 from steersman.errors import ApiError
 from steersman.golang.empty_values import same_content
+from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.patches import MalformedPatch, PatchError
 from steersman.validation.field_errors import ValidationResult
@@ -54,13 +55,13 @@ class BuiltinStrategy(Strategy):
             kept = [("metadata", name) for name in self.kept_in_status]
             self.reset_fields = {"": set_of(("status",)), "status": set_of(("spec",), *kept)}
 
-    def read(self, document: Document, *, marks_empty: bool = False) -> ReadObject:
+    def read(self, document: JsonObject, *, marks_empty: bool = False) -> ReadObject:
         """Read a document as Go does: drop and report unknown fields, then fill in defaults."""
         read = self.decode(document, marks_empty=marks_empty)
         self.default(read.obj)
         return read
 
-    def decode(self, document: Document, *, marks_empty: bool = False) -> ReadObject:
+    def decode(self, document: JsonObject, *, marks_empty: bool = False) -> ReadObject:
         """Read a document without filling in defaults."""
         reading = Reading(keeps_empty=marks_empty and self.marks_empty_values)
         content = {key: value for key, value in document.items() if key not in ("kind", "apiVersion")}
@@ -72,16 +73,16 @@ class BuiltinStrategy(Strategy):
         unknown = [f'unknown field "{path}"' for path in reading.unknown if not _INNER_TYPE.fullmatch(path)]
         return ReadObject(obj, unknown, reading.has_empty)
 
-    def default(self, obj: Document) -> None:
+    def default(self, obj: JsonObject) -> None:
         """Set the defaults of the kind."""
         if self._kind.defaults is not None:
             self._kind.defaults(obj)
 
-    def reread(self, stored: Document) -> Document:
+    def reread(self, stored: JsonObject) -> JsonObject:
         """Return the stored object: the rules of built-in kinds do not change while the server runs."""
         return stored
 
-    def applied(self, merged: Document) -> ReadObject:
+    def applied(self, merged: JsonObject) -> ReadObject:
         """Read the result of an apply as this kind."""
         return self.read(merged, marks_empty=True)
 
@@ -89,7 +90,7 @@ class BuiltinStrategy(Strategy):
         """Return why an object of another kind cannot be read as this one."""
         return f"converting (v1.{kind}) to (core.{served.kind}): unknown conversion"
 
-    def typed(self, document: Document, served: ServedResource) -> Document:
+    def typed(self, document: JsonObject, served: ServedResource) -> JsonObject:
         """Return the document with apiVersion and kind; reject those of another kind."""
         kind, api_version = document.get("kind") or served.kind, document.get("apiVersion") or served.api_version
         if api_version != served.api_version:
@@ -101,7 +102,7 @@ class BuiltinStrategy(Strategy):
             )
         return {**document, "kind": kind, "apiVersion": api_version}
 
-    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_create(self, obj: JsonObject, subresource: str, context: RequestContext) -> None:
         """Set the first generation and the first status; clients cannot set the status on creation."""
         del subresource, context
         if self.has_status:
@@ -110,13 +111,13 @@ class BuiltinStrategy(Strategy):
             obj["metadata"]["generation"] = 1
         _forget_empty_lists(obj)
 
-    def initial_status(self, obj: Document) -> Document:
+    def initial_status(self, obj: JsonObject) -> JsonObject:
         """Return the status of a new object."""
         del obj
-        status: Document = self._struct.zero().get("status") or {}
+        status: JsonObject = self._struct.zero().get("status") or {}
         return status
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_update(self, obj: JsonObject, old: JsonObject, subresource: str, context: RequestContext) -> None:
         """Keep what the endpoint cannot change; increment the generation when the rest changed."""
         del context
         _forget_empty_lists(obj)
@@ -128,7 +129,7 @@ class BuiltinStrategy(Strategy):
         if self._kind.counts_generations and self.is_new_generation(obj, old):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
-    def prepare_status(self, obj: Document, old: Document) -> None:
+    def prepare_status(self, obj: JsonObject, old: JsonObject) -> None:
         """Keep everything but the status, and the metadata in `kept_in_status`."""
         for key in [key for key in obj if key not in _META and key != "status"]:
             del obj[key]
@@ -138,13 +139,13 @@ class BuiltinStrategy(Strategy):
         for name in self.kept_in_status:
             copy_field(obj["metadata"], old["metadata"], name)
 
-    def is_new_generation(self, obj: Document, old: Document) -> bool:
+    def is_new_generation(self, obj: JsonObject, old: JsonObject) -> bool:
         """Return whether anything besides metadata and status changed."""
         ignored = _META | {"status"} if self.has_status else _META
         before = {key: value for key, value in old.items() if key not in ignored}
         return not same_content(before, {key: value for key, value in obj.items() if key not in ignored})
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
+    def check(self, obj: JsonObject, old: JsonObject | None, subresource: str) -> ValidationResult:
         """Validate the metadata, then apply the kind's own rules."""
         metadata = obj["metadata"]
         if old is None:
@@ -162,11 +163,11 @@ class BuiltinStrategy(Strategy):
         """Return the type tree of the kind."""
         return builtin_types.type_of(self.gvk)
 
-    def empty_object(self) -> Document:
+    def empty_object(self) -> JsonObject:
         """Return the fields that every object of this kind has and that no manager owns."""
         return {"apiVersion": self.gvk.api_version, "kind": self.gvk.kind, **self._struct.zero()}
 
-    def strategic_merge(self, live: Document, patch: Document) -> Document:
+    def strategic_merge(self, live: JsonObject, patch: JsonObject) -> JsonObject:
         """Apply a strategic merge patch."""
         try:
             return apply_strategic_merge_patch(live, patch, self.gvk)
@@ -178,14 +179,14 @@ class BuiltinStrategy(Strategy):
             raise internal_error(str(error)) from None
 
 
-def _forget_empty_lists(obj: Document) -> None:
+def _forget_empty_lists(obj: JsonObject) -> None:
     """Replace empty lists at the top level by null, because the stored form has no empty lists there."""
     for key, value in obj.items():
         if value.__class__ is list and not value:
             obj[key] = None
 
 
-def copy_field(obj: Document, old: Document, key: str) -> None:
+def copy_field(obj: JsonObject, old: JsonObject, key: str) -> None:
     """Copy a field from the old object, or remove it where the old object has none."""
     if key in old:
         obj[key] = old[key]

@@ -13,6 +13,7 @@ import msgspec
 
 from steersman.apiserver.managed_fields.field_types import FieldType, TypeBuilder
 from steersman.apiserver.messages.protobuf import unset_object
+from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind
 
 Schema = Mapping[str, Any]
@@ -20,10 +21,10 @@ _REF_PREFIX: Final = "#/components/schemas/"
 
 
 @cache
-def load_types() -> dict[str, dict[str, Any]]:
+def load_types() -> dict[str, JsonObject]:
     """Return the OpenAPI definitions by name, as in ``#/components/schemas``. They are shared: do not change them."""
     packed = files("steersman.apiserver").joinpath("data/types.json.xz").read_bytes()
-    return msgspec.json.decode(lzma.decompress(packed), type=dict[str, dict[str, Any]])
+    return msgspec.json.decode(lzma.decompress(packed), type=dict[str, JsonObject])
 
 
 @cache
@@ -53,7 +54,7 @@ def type_of(gvk: GroupVersionKind) -> FieldType:
 
 
 @cache
-def empty_object(gvk: GroupVersionKind) -> dict[str, Any]:
+def empty_object(gvk: GroupVersionKind) -> JsonObject:
     """Return the fields that every object of a kind has, even when nothing is set. Shared: do not change it."""
     return {"apiVersion": gvk.api_version, "kind": gvk.kind, **unset_object(gvk)}
 

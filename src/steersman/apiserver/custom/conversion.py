@@ -15,11 +15,11 @@ from steersman.apiserver.status import Refusal, internal_error
 from steersman.apiserver.webhook_calls.replay import Waits
 from steersman.apiserver.webhook_calls.replies import document_of
 from steersman.apiserver.webhook_calls.targets import CallFailed, WebhookOptions, target_of, url_of
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.protocol.http import Stream
 from steersman.randomness import Randomness
 
-Document = dict[str, Any]
 _API_VERSION = "apiextensions.k8s.io/v1"
 _SECONDS = 30
 #: What a webhook may change in the metadata of an object.
@@ -45,7 +45,7 @@ class Conversions:
         finally:
             self._answers = None
 
-    def convert(self, config: Document, objects: Sequence[Document], api_version: str) -> list[Document]:
+    def convert(self, config: JsonObject, objects: Sequence[JsonObject], api_version: str) -> list[JsonObject]:
         """Return objects in another version, or raise `Waits`."""
         answers = self._answers
         if answers is None:
@@ -59,7 +59,7 @@ class Conversions:
         return [_outcome(answers[key], obj) for key, obj in zip(keys, objects, strict=True)]
 
     async def _ask(
-        self, config: Document, missing: dict[Any, Document], api_version: str, answers: dict[Any, Any]
+        self, config: JsonObject, missing: dict[Any, JsonObject], api_version: str, answers: dict[Any, Any]
     ) -> None:
         try:
             converted: list[Any] = await self._call(config, list(missing.values()), api_version)
@@ -67,13 +67,13 @@ class Conversions:
             converted = [refusal] * len(missing)
         answers.update(zip(missing, converted, strict=True))
 
-    async def fetch(self, config: Document, objects: Sequence[Document], api_version: str) -> list[Document]:
+    async def fetch(self, config: JsonObject, objects: Sequence[JsonObject], api_version: str) -> list[JsonObject]:
         """Return objects in another version; those that are in it already stay unchanged."""
         others = [obj for obj in objects if obj["apiVersion"] != api_version]
         made = iter(await self._call(config, others, api_version)) if others else iter(())
         return [obj if obj["apiVersion"] == api_version else _outcome(next(made), obj) for obj in objects]
 
-    async def _call(self, config: Document, objects: Sequence[Document], api_version: str) -> list[bytes]:
+    async def _call(self, config: JsonObject, objects: Sequence[JsonObject], api_version: str) -> list[bytes]:
         """Call a webhook once; give what it made of the objects, as bytes."""
         source = f"conversion webhook for {objects[0]['apiVersion']}, Kind={objects[0]['kind']}"
         uid = self._randomness.uid()
@@ -89,10 +89,10 @@ class Conversions:
             _check_object(source, place, before, after, api_version)
         return [encode_json(obj) for obj in converted]
 
-    async def _post(self, config: Document, request: Document) -> Document:
+    async def _post(self, config: JsonObject, request: JsonObject) -> JsonObject:
         suffix = f"?timeout={_SECONDS}s"
         shown = f"{url_of(config)}{suffix}"
-        empty: Document = {"uid": "", "convertedObjects": None, "result": {"metadata": {}}}
+        empty: JsonObject = {"uid": "", "convertedObjects": None, "result": {"metadata": {}}}
         review = {"kind": "ConversionReview", "apiVersion": _API_VERSION, "request": request, "response": empty}
         if self._options is None:
             raise CallFailed(f'Post "{shown}": this server was started without a way to call webhooks')
@@ -111,37 +111,37 @@ class Converter:
 
     conversions: Conversions
     #: Where its webhook is.
-    config: Document
+    config: JsonObject
 
-    def one(self, obj: Document, api_version: str) -> Document:
+    def one(self, obj: JsonObject, api_version: str) -> JsonObject:
         """Return an object in another version."""
         if obj["apiVersion"] == api_version:
             return obj
         return self.conversions.convert(self.config, [obj], api_version)[0]
 
-    def prepare(self, objects: Sequence[Document], api_version: str) -> None:
+    def prepare(self, objects: Sequence[JsonObject], api_version: str) -> None:
         """Make sure that objects can be had in another version: in one call, whatever their number."""
         others = [obj for obj in objects if obj["apiVersion"] != api_version]
         if others:
             self.conversions.convert(self.config, others, api_version)
 
-    async def fetch(self, objects: Sequence[Document], api_version: str) -> list[Document]:
+    async def fetch(self, objects: Sequence[JsonObject], api_version: str) -> list[JsonObject]:
         """Wait for objects in another version."""
         return await self.conversions.fetch(self.config, objects, api_version)
 
 
-def _key(obj: Document, api_version: str) -> tuple[str, bytes]:
+def _key(obj: JsonObject, api_version: str) -> tuple[str, bytes]:
     """Return what a conversion depends on: not the times and the managed fields."""
     metadata = obj["metadata"]
     kept = {name: metadata.get(name) for name in ("name", "namespace", "uid", *_FREE)}
     return api_version, encode_json({**obj, "metadata": kept})
 
 
-def _outcome(answer: bytes | Refusal, obj: Document) -> Document:
+def _outcome(answer: bytes | Refusal, obj: JsonObject) -> JsonObject:
     """Return a converted object with its former metadata: webhooks may change only labels and annotations."""
     if isinstance(answer, Refusal):
         raise answer
-    made: Document = decode_json(answer)
+    made: JsonObject = decode_json(answer)
     given = made.get("metadata") or {}
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _FREE}
     metadata |= {key: given[key] for key in _FREE if given.get(key)}
@@ -149,7 +149,7 @@ def _outcome(answer: bytes | Refusal, obj: Document) -> Document:
     return made
 
 
-def _checked_response(document: Document, uid: str) -> list[Document]:
+def _checked_response(document: JsonObject, uid: str) -> list[JsonObject]:
     response = document.get("response") or {}
     if response.get("uid") != uid:
         raise CallFailed(f'expected response.uid="{uid}", got "{response.get("uid", "")}"')
@@ -160,7 +160,7 @@ def _checked_response(document: Document, uid: str) -> list[Document]:
     return list(response.get("convertedObjects") or ())
 
 
-def _check_object(source: str, place: int, before: Document, after: Document, api_version: str) -> None:
+def _check_object(source: str, place: int, before: JsonObject, after: JsonObject, api_version: str) -> None:
     """Reject a converted object that is not the same object."""
     if after.get("apiVersion") != api_version:
         why = f"invalid groupVersion (expected {api_version}, received {after.get('apiVersion', '')})"
@@ -181,8 +181,8 @@ class ConvertedStream:
     def __init__(
         self,
         stream: Stream,
-        fetch: Callable[[list[Document]], Awaitable[list[Document]]],
-        shape: Callable[[Document, bool], bytes],
+        fetch: Callable[[list[JsonObject]], Awaitable[list[JsonObject]]],
+        shape: Callable[[JsonObject, bool], bytes],
     ) -> None:
         self._stream = stream
         self._fetch = fetch
@@ -242,7 +242,7 @@ class ConvertedStream:
                 callback()
         self._stream.close()
 
-    async def _send(self, events: list[Document]) -> None:
+    async def _send(self, events: list[JsonObject]) -> None:
         objects = [event["object"] for event in events if event["type"] not in ("BOOKMARK", "ERROR")]
         converted = iter(await self._fetch(objects) if objects else ())
         chunks = []

@@ -7,15 +7,15 @@ from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.custom.definitions import FINALIZER
 from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.resources.served_resource import ServedResource
-from steersman.apiserver.resources.strategy import Document
 from steersman.errors import DecodeError
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import ValidationResult, invalid
 from steersman.validation.object_meta import validate_any_change
 
 #: The group and kind of definitions.
 DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 #: Called after every write with the definition and what it was before; the first is ``None`` for a delete.
-Follow = Callable[[Document | None, Document | None], None]
+Follow = Callable[[JsonObject | None, JsonObject | None], None]
 
 
 class DefinitionStrategy(BuiltinStrategy):
@@ -29,7 +29,7 @@ class DefinitionStrategy(BuiltinStrategy):
         super().__init__(served, server)
         self._follow = follow
 
-    def default(self, obj: Document) -> None:
+    def default(self, obj: JsonObject) -> None:
         """Fill in names that follow from the kind, and the conversion."""
         spec = obj.get("spec")
         if spec.__class__ is not dict:
@@ -48,13 +48,13 @@ class DefinitionStrategy(BuiltinStrategy):
         known = f'version "{served.api_version}" in scheme "pkg/apiserver/apiserver.go:55"'
         return f'no kind "{kind}" is registered for {known}'
 
-    def initial_status(self, obj: Document) -> Document:
+    def initial_status(self, obj: JsonObject) -> JsonObject:
         """Begin with nothing accepted."""
         versions = obj["spec"].get("versions") or ()
         storage = [entry["name"] for entry in versions if entry.get("storage")]
         return {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": storage}
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_update(self, obj: JsonObject, old: JsonObject, subresource: str, context: RequestContext) -> None:
         """Keep every version in which objects were ever stored."""
         super().prepare_update(obj, old, subresource, context)
         if subresource:
@@ -65,7 +65,7 @@ class DefinitionStrategy(BuiltinStrategy):
         if now[:1] and now[0] not in stored:
             obj["status"] = {**status, "storedVersions": [*stored, now[0]]}
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
+    def check(self, obj: JsonObject, old: JsonObject | None, subresource: str) -> ValidationResult:
         """Judge a definition as a real server does."""
         if subresource == "status":
             return super().check(obj, old, subresource)
@@ -78,13 +78,13 @@ class DefinitionStrategy(BuiltinStrategy):
         errors = validate_any_change(obj["metadata"], old["metadata"], namespaced=False) if old is not None else []
         return ValidationResult([*errors, *review.errors], review.warnings)
 
-    def before_delete(self, obj: Document) -> None:
+    def before_delete(self, obj: JsonObject) -> None:
         """Make sure that objects are cleaned up before their definition goes."""
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if FINALIZER not in finalizers:
             finalizers.append(FINALIZER)
 
-    def marked_for_deletion(self, obj: Document) -> None:
+    def marked_for_deletion(self, obj: JsonObject) -> None:
         """Show that the objects go first."""
         status = obj.setdefault("status", {})
         kept = [item for item in status.get("conditions") or () if item["type"] != "Terminating"]
@@ -97,6 +97,6 @@ class DefinitionStrategy(BuiltinStrategy):
         }
         status["conditions"] = [*kept, condition]
 
-    def after_commit(self, obj: Document | None, old: Document | None) -> None:
+    def after_commit(self, obj: JsonObject | None, old: JsonObject | None) -> None:
         """Serve what is defined now."""
         self._follow(obj, old)

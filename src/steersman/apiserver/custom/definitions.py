@@ -4,8 +4,6 @@ A definition is served as soon as its create returns; the conditions that a real
 once, each as a write of its own, so that watchers see the same steps.
 """
 
-from typing import Any
-
 from steersman.apiserver.custom.conversion import Conversions, Converter
 from steersman.apiserver.custom.strategy import CustomStrategy
 from steersman.apiserver.resources.catalog import Catalog, version_rank
@@ -14,11 +12,11 @@ from steersman.apiserver.resources.ownership import Ownership
 from steersman.apiserver.resources.served_resource import ALL_VERBS, ServedResource, Subresource
 from steersman.apiserver.watch.hub import WatchHub
 from steersman.clock import Clock
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.objects.times import format_time
 
-Document = dict[str, Any]
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _PART_VERBS = ("get", "patch", "update")
 #: Name → the reason why it is not accepted when another definition has it.
@@ -32,7 +30,7 @@ _CONFLICTS = {
 _RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
 
 
-def _condition(kind: str, status: str, reason: str, message: str, time: str) -> Document:
+def _condition(kind: str, status: str, reason: str, message: str, time: str) -> JsonObject:
     return {"type": kind, "status": status, "lastTransitionTime": time, "reason": reason, "message": message}
 
 
@@ -60,7 +58,7 @@ class CustomResources:
         assert served is not None  # noqa: S101 - built in
         return served
 
-    def changed(self, crd: Document | None, old: Document | None) -> None:
+    def changed(self, crd: JsonObject | None, old: JsonObject | None) -> None:
         """Follow a write to a definition."""
         if crd is None:
             if old is not None:
@@ -70,7 +68,7 @@ class CustomResources:
         else:
             self._accept(crd, old)
 
-    def _accept(self, crd: Document, old: Document | None) -> None:
+    def _accept(self, crd: JsonObject, old: JsonObject | None) -> None:
         conditions = (crd.get("status") or {}).get("conditions") or []
         established = any(item["type"] == "Established" and item["status"] == "True" for item in conditions)
         if established:
@@ -84,16 +82,16 @@ class CustomResources:
         self._establish(crd)
         self.serve(crd)
 
-    def _serve_changed(self, crd: Document, conditions: list[Document]) -> None:
+    def _serve_changed(self, crd: JsonObject, conditions: list[JsonObject]) -> None:
         """Serve a definition by its new rules; who watched by the old ones is told to come again."""
         self._set_status(crd, conditions)
         self.serve(crd)
         self._hub.close_resource(crd["metadata"]["name"])
 
-    def _judged_names(self, crd: Document) -> tuple[Document, tuple[str, str] | None]:
+    def _judged_names(self, crd: JsonObject) -> tuple[JsonObject, tuple[str, str] | None]:
         """Return the names that no other definition of the group has, and reason and text of the last conflict."""
         names, taken = crd["spec"]["names"], self._taken_names(crd)
-        accepted: Document = {"plural": "", "kind": ""}
+        accepted: JsonObject = {"plural": "", "kind": ""}
         conflict: tuple[str, str] | None = None
         for key, reason in _CONFLICTS.items():
             asked = names.get(key) or ()
@@ -104,7 +102,7 @@ class CustomResources:
                 accepted[key] = asked
         return accepted, conflict
 
-    def _taken_names(self, crd: Document) -> set[str]:
+    def _taken_names(self, crd: JsonObject) -> set[str]:
         """Return all names of the other definitions of the group."""
         taken: set[str] = set()
         for record in self._objects.records_of(_RESOURCE):
@@ -116,7 +114,7 @@ class CustomResources:
             taken.update(accepted.get("shortNames") or ())
         return taken
 
-    def _refuse_names(self, crd: Document, accepted: Document, reason: str, message: str) -> None:
+    def _refuse_names(self, crd: JsonObject, accepted: JsonObject, reason: str, message: str) -> None:
         time = format_time(self._clock.now())
         waiting = "not all names are accepted"
         self._set_status(
@@ -128,7 +126,7 @@ class CustomResources:
             accepted=accepted,
         )
 
-    def _establish(self, crd: Document) -> None:
+    def _establish(self, crd: JsonObject) -> None:
         time = format_time(self._clock.now())
         accepted = _condition("NamesAccepted", "True", "NoConflicts", "no conflicts found", time)
         installing = _condition("Established", "False", "Installing", "the initial names have been accepted", time)
@@ -138,7 +136,7 @@ class CustomResources:
         self._set_status(crd, [accepted, installing])
         self._set_status(crd, [accepted, established])
 
-    def _set_status(self, crd: Document, conditions: list[Document], *, accepted: Document | None = None) -> None:
+    def _set_status(self, crd: JsonObject, conditions: list[JsonObject], *, accepted: JsonObject | None = None) -> None:
         served = self._served()
         record = self._objects.get(served, "", crd["metadata"]["name"])
         if record is None:
@@ -158,7 +156,7 @@ class CustomResources:
             )
             self._objects.put(served, made)
 
-    def serve(self, crd: Document) -> None:
+    def serve(self, crd: JsonObject) -> None:
         """Serve every served version of a definition, and no other."""
         spec = crd["spec"]
         names, group = spec["names"], spec["group"]
@@ -171,7 +169,7 @@ class CustomResources:
                 continue
             self._catalog.add(self._resource(crd, version, stored_as, storage))
 
-    def _resource(self, crd: Document, version: Document, stored_as: str, storage: str) -> ServedResource:
+    def _resource(self, crd: JsonObject, version: JsonObject, stored_as: str, storage: str) -> ServedResource:
         spec = crd["spec"]
         names = spec["names"]
         gvk = GroupVersionKind(spec["group"], version["name"], names["kind"])
@@ -204,7 +202,7 @@ class CustomResources:
             is_converted=converter is not None,
         )
 
-    def _converter(self, spec: Document) -> Converter | None:
+    def _converter(self, spec: JsonObject) -> Converter | None:
         """Return the converter of a definition's objects; ``None`` without a webhook."""
         conversion = spec.get("conversion") or {}
         if conversion.get("strategy") != "Webhook":
@@ -223,7 +221,7 @@ class CustomResources:
             if any(item["type"] == "Established" and item["status"] == "True" for item in conditions):
                 self.serve(crd)
 
-    def _clean_up(self, crd: Document) -> None:
+    def _clean_up(self, crd: JsonObject) -> None:
         """Delete all objects of a definition that goes, then let it go."""
         if FINALIZER not in crd["metadata"].get("finalizers", ()):
             return
@@ -251,7 +249,7 @@ class CustomResources:
             self._objects.remove(served, record)
             self._forget(gone)
 
-    def _delete_instances(self, crd: Document) -> bool:
+    def _delete_instances(self, crd: JsonObject) -> bool:
         """Delete every object of a definition; tell whether none is left."""
         spec = crd["spec"]
         found = self._catalog.versions_of(spec["group"], spec["names"]["plural"])
@@ -261,7 +259,7 @@ class CustomResources:
         left = False
         for record in self._objects.records(served):
             # As it is stored: the webhook that converts it may be gone already.
-            obj: Document = decode_json(record.raw)
+            obj: JsonObject = decode_json(record.raw)
             if obj["metadata"].get("finalizers"):
                 left = True
                 if "deletionTimestamp" not in obj["metadata"]:
@@ -272,13 +270,13 @@ class CustomResources:
                 self._objects.remove(served, record)
         return not left
 
-    def _forget(self, crd: Document) -> None:
+    def _forget(self, crd: JsonObject) -> None:
         spec = crd["spec"]
         self._catalog.remove(spec["group"], spec["names"]["plural"])
         self._hub.close_resource(crd["metadata"]["name"])
 
 
-def _deprecation(gvk: GroupVersionKind, version: Document, versions: list[Document]) -> str:
+def _deprecation(gvk: GroupVersionKind, version: JsonObject, versions: list[JsonObject]) -> str:
     """Return the warning about a deprecated version: its own text, or which version to use instead."""
     if not version.get("deprecated"):
         return ""

@@ -7,8 +7,8 @@ from typing import Any
 from steersman.apiserver.resources.columns import CREATED_DESCRIPTION, NAME, Cell, Column, age
 from steersman.apiserver.resources.json_path import PathError, compile_path
 from steersman.golang.text import plain
+from steersman.json_types import JsonObject
 
-Document = dict[str, Any]
 CUSTOM_AGE = Column(
     "Age",
     lambda obj, now: age(obj["metadata"].get("creationTimestamp"), now),
@@ -47,7 +47,7 @@ def _custom_cell(path: str, kind: str) -> Cell:
     except PathError:
         return lambda _obj, _now: None
 
-    def cell(obj: Document, now: datetime) -> Any:
+    def cell(obj: JsonObject, now: datetime) -> Any:
         found = follow(obj)
         if not found or found[0] is None:
             return None
@@ -58,7 +58,7 @@ def _custom_cell(path: str, kind: str) -> Cell:
     return cell
 
 
-def custom_columns(columns: Sequence[Document]) -> tuple[Column, ...]:
+def custom_columns(columns: Sequence[JsonObject]) -> tuple[Column, ...]:
     """Make the columns of a custom resource from its definition; without any there is the age."""
     if not columns:
         return (NAME, CUSTOM_AGE)

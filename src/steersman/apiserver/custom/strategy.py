@@ -10,10 +10,11 @@ from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.json_path import compile_path
 from steersman.apiserver.resources.request_context import RequestContext
-from steersman.apiserver.resources.strategy import Document, ReadObject, Strategy
+from steersman.apiserver.resources.strategy import ReadObject, Strategy
 from steersman.errors import DecodeError
 from steersman.golang.equality import json_identical
 from steersman.golang.text import json_text
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.validation.field_errors import ValidationResult
 from steersman.validation.object_meta import read_object_meta
@@ -33,14 +34,14 @@ class CustomStrategy(Strategy):
     unconditional_update = False
 
     def __init__(
-        self, crd: Document, version: Document, *, rules_since: int, converter: Converter | None = None
+        self, crd: JsonObject, version: JsonObject, *, rules_since: int, converter: Converter | None = None
     ) -> None:
         #: Who converts between versions; without anybody, versions differ only in their names.
         self.converter = converter
         self._api_version = f"{crd['spec']['group']}/{version['name']}"
         self._crd = crd
         self._version = version
-        self._schema: Document = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        self._schema: JsonObject = (version.get("schema") or {}).get("openAPIV3Schema") or {}
         self.has_defaults = b'"default":' in encode_json(self._schema)
         self._kind: CustomKind | None = None
         #: The schemas of other versions, by which objects are stored.
@@ -51,7 +52,7 @@ class CustomStrategy(Strategy):
         self.rules_since = rules_since
         parts = version.get("subresources") or {}
         self.has_status = parts.get("status") is not None
-        self.scale: Document | None = parts.get("scale")
+        self.scale: JsonObject | None = parts.get("scale")
         self._selectable: dict[str, Callable[[Any], list[Any]]] = {
             field["jsonPath"].removeprefix("."): compile_path(field["jsonPath"])
             for field in version.get("selectableFields") or ()
@@ -78,7 +79,7 @@ class CustomStrategy(Strategy):
             self._others[api_version] = CustomKind.of(self._crd, name) if is_there else None
         return self._others[api_version]
 
-    def openapi_schema(self) -> Document | None:
+    def openapi_schema(self) -> JsonObject | None:
         """Return the schema of the definition."""
         return self._schema
 
@@ -92,7 +93,7 @@ class CustomStrategy(Strategy):
             self._type = type_builder().custom_resource(self._schema)
         return self._type
 
-    def read(self, document: Document, *, marks_empty: bool = False) -> ReadObject:
+    def read(self, document: JsonObject, *, marks_empty: bool = False) -> ReadObject:
         """Read, prune and default a document; one of another kind is left alone and refused later."""
         del marks_empty  # the rules of a schema do not distinguish empty from absent
         obj, kind = _content(document), self.kind
@@ -103,7 +104,7 @@ class CustomStrategy(Strategy):
         kind.default(obj)
         return ReadObject(obj, [f'unknown field "{path}"' for path in unknown] if unknown else ())
 
-    def reread(self, stored: Document) -> Document:
+    def reread(self, stored: JsonObject) -> JsonObject:
         """Prune and default a stored object by today's schema; it may have been stored in another version.
 
         Then that version says what is filled in, and this one only what has a place in it.
@@ -121,14 +122,14 @@ class CustomStrategy(Strategy):
         self.kind.schema.default(stored)
         return stored
 
-    def applied(self, merged: Document) -> ReadObject:
+    def applied(self, merged: JsonObject) -> ReadObject:
         """Default the result of an apply; nulls stay, and are refused by the schema."""
         obj = _content(merged)
         obj["metadata"], _ = read_object_meta(obj["metadata"])
         self.kind.default(obj)
         return ReadObject(obj)
 
-    def fill_in(self, obj: Document, *, is_merged: bool) -> bool:
+    def fill_in(self, obj: JsonObject, *, is_merged: bool) -> bool:
         """Prune and default what an apply or a scale has made: nothing else does before it is stored."""
         if not is_merged:
             return False
@@ -137,41 +138,41 @@ class CustomStrategy(Strategy):
         self.kind.schema.default(obj)
         return encode_json(obj) != before
 
-    def to_stored(self, obj: Document) -> Document:
+    def to_stored(self, obj: JsonObject) -> JsonObject:
         """Return the object in the stored version."""
         if self.converter is not None:
             return self.converter.one(obj, self._stored_api_version)
         return {**obj, "apiVersion": self._stored_api_version}
 
-    def kept(self, stored: Document) -> Document:
+    def kept(self, stored: JsonObject) -> JsonObject:
         """Return the fields that the stored version has, with the defaults that reading it fills in."""
         other = self._other_kind(stored["apiVersion"]) if self.converter is None else None
         if other is None or stored["apiVersion"] == self._api_version:
             return stored
-        copy: Document = decode_json(encode_json(stored))
+        copy: JsonObject = decode_json(encode_json(stored))
         other.schema.prune(copy)
         other.schema.default(copy)
         return copy
 
-    def from_stored(self, stored: Document, api_version: str) -> Document:
+    def from_stored(self, stored: JsonObject, api_version: str) -> JsonObject:
         """Return a stored object in another served version."""
         if self.converter is not None:
             return self.converter.one(stored, api_version)
         return {**stored, "apiVersion": api_version}
 
-    def prepare(self, stored: list[Document]) -> None:
+    def prepare(self, stored: list[JsonObject]) -> None:
         """Make sure that many stored objects can be read at once."""
         if self.converter is not None:
             self.converter.prepare(stored, self._api_version)
 
-    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_create(self, obj: JsonObject, subresource: str, context: RequestContext) -> None:
         """Start counting generations; the status is not for clients that create."""
         del subresource, context
         if self.has_status:
             obj.pop("status", None)
         obj["metadata"]["generation"] = 1
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_update(self, obj: JsonObject, old: JsonObject, subresource: str, context: RequestContext) -> None:
         """Keep what the endpoint cannot change, and count a generation when anything else changed."""
         del context
         if subresource == "status":
@@ -187,7 +188,7 @@ class CustomStrategy(Strategy):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     @staticmethod
-    def _only_status(obj: Document, old: Document) -> None:
+    def _only_status(obj: JsonObject, old: JsonObject) -> None:
         managed = obj["metadata"].get("managedFields")
         for key in [key for key in obj if key not in ("status", "apiVersion", "kind")]:
             del obj[key]
@@ -199,7 +200,7 @@ class CustomStrategy(Strategy):
             metadata["managedFields"] = managed
         obj["metadata"] = metadata
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
+    def check(self, obj: JsonObject, old: JsonObject | None, subresource: str) -> ValidationResult:
         """Judge an object by its schema and rules."""
         if old is None:
             return self.kind.validate_create(obj)
@@ -207,7 +208,7 @@ class CustomStrategy(Strategy):
             return self.kind.validate_status_update(obj, old)
         return self.kind.validate_update(obj, old)
 
-    def fields(self, obj: Document) -> dict[str, str]:
+    def fields(self, obj: JsonObject) -> dict[str, str]:
         """Return the selectable fields of an object as text."""
         found = {}
         for label, follow in self._selectable.items():
@@ -223,7 +224,7 @@ class CustomStrategy(Strategy):
         return f"field label not supported: {label}"
 
 
-def _content(document: Document) -> Document:
+def _content(document: JsonObject) -> JsonObject:
     """Return a document with its type and metadata first, as objects are stored."""
     if [*document][:3] == _FIRST and document["metadata"] is not None:
         return {**document}
@@ -235,7 +236,7 @@ def _content(document: Document) -> Document:
     }
 
 
-def _copy(source: Document, target: Document, key: str) -> None:
+def _copy(source: JsonObject, target: JsonObject, key: str) -> None:
     if key in source:
         target[key] = source[key]
     else:

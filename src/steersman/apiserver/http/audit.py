@@ -17,12 +17,12 @@ from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.status import Refusal
 from steersman.clock import Clock
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 from steersman.objects.codec import encode_json
 from steersman.protocol.confidential import is_confidential
 from steersman.protocol.http import App, Exchange, Peer, Request, Response, Stream, Upgraded
 from steersman.randomness import Randomness
 
-Document = dict[str, Any]
 _SWITCHING = 101
 _BROKEN = 0
 #: Failures that only a client can get whose request was authorized and read; 400 is not one of them.
@@ -119,10 +119,10 @@ class _Observed:
         self._exchange.reset()
 
 
-def _event(request: Request, peer: Peer, user: User | None, status: int) -> Document:
+def _event(request: Request, peer: Peer, user: User | None, status: int) -> JsonObject:
     info = _info(request)
     body = _body(request, info) if _is_read(status) else None
-    event: Document = {
+    event: JsonObject = {
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
         "level": "Metadata" if body is None else "Request",
@@ -156,7 +156,7 @@ def _verb(request: Request, info: RequestInfo | None) -> str:
     return "deletecollection" if verb == "delete" else verb
 
 
-def _reference(info: RequestInfo) -> Document:
+def _reference(info: RequestInfo) -> JsonObject:
     named = {
         "resource": info.resource,
         "namespace": info.namespace,

@@ -5,14 +5,13 @@ Documents are made from the catalog when they are asked for, and kept until it c
 
 import base64
 import hashlib
-from typing import Any
 
 from steersman.apiserver.messages.negotiation import PROTOBUF, accept_clauses
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.served_resource import ServedResource
+from steersman.json_types import JsonObject
 from steersman.objects.codec import encode_json
 
-Document = dict[str, Any]
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -47,7 +46,7 @@ class Discovery:
             self._kept[key] = body, f'"{hashlib.sha512(body).hexdigest().upper()}"'
         return self._kept[key]
 
-    def _aggregated(self, *, core: bool) -> Document:
+    def _aggregated(self, *, core: bool) -> JsonObject:
         groups = [name for name in self._catalog.groups() if (name == "") is core]
         return {
             "kind": "APIGroupDiscoveryList",
@@ -56,7 +55,7 @@ class Discovery:
             "items": [self._group_item(group) for group in groups],
         }
 
-    def _group_item(self, group: str) -> Document:
+    def _group_item(self, group: str) -> JsonObject:
         return {
             "metadata": {"name": group} if group else {},
             "versions": [
@@ -69,7 +68,7 @@ class Discovery:
             ],
         }
 
-    def api_versions(self, address: str) -> Document:
+    def api_versions(self, address: str) -> JsonObject:
         """Return ``/api`` in the old form."""
         return {
             "kind": "APIVersions",
@@ -77,25 +76,25 @@ class Discovery:
             "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}],
         }
 
-    def group_list(self) -> Document:
+    def group_list(self) -> JsonObject:
         """Return ``/apis`` in the old form."""
         groups = [self._group(name) for name in self._catalog.groups() if name]
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
-    def group(self, name: str) -> Document:
+    def group(self, name: str) -> JsonObject:
         """Return ``/apis/<group>``."""
         return {"kind": "APIGroup", "apiVersion": "v1", **self._group(name)}
 
-    def _group(self, name: str) -> Document:
+    def _group(self, name: str) -> JsonObject:
         versions = [
             {"groupVersion": f"{name}/{version}", "version": version} for version in self._catalog.versions(name)
         ]
         return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
-    def resource_list(self, group: str, version: str) -> Document:
+    def resource_list(self, group: str, version: str) -> JsonObject:
         """Return ``/api/v1`` or ``/apis/<group>/<version>``."""
         resources = [entry for served in self._catalog.resources(group, version) for entry in _legacy_resources(served)]
-        head: Document = {"kind": "APIResourceList"}
+        head: JsonObject = {"kind": "APIResourceList"}
         if group:
             head["apiVersion"] = "v1"
         head["groupVersion"] = f"{group}/{version}" if group else version
@@ -113,10 +112,10 @@ def _verbs(served: ServedResource) -> list[str]:
     return [verb for verb in _CUSTOM_ORDER if verb in served.verbs]
 
 
-def _aggregated_resource(served: ServedResource) -> Document:
+def _aggregated_resource(served: ServedResource) -> JsonObject:
     # Built-in resources leave their own group and version out; custom ones name them.
     own = ("", "") if served.builtin else (served.group, served.version)
-    entry: Document = {
+    entry: JsonObject = {
         "resource": served.plural,
         "responseKind": {"group": own[0], "version": own[1], "kind": served.kind},
         "scope": "Namespaced" if served.namespaced else "Cluster",
@@ -139,7 +138,7 @@ def _aggregated_resource(served: ServedResource) -> Document:
     return entry
 
 
-def _response_kind(served: ServedResource, group: str, version: str, kind: str) -> Document:
+def _response_kind(served: ServedResource, group: str, version: str, kind: str) -> JsonObject:
     if served.builtin and (group, version) == (served.group, served.version):
         return {"group": "", "version": "", "kind": kind}
     return {"group": group, "version": version, "kind": kind}
@@ -151,8 +150,8 @@ def storage_hash(served: ServedResource) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 
 
-def _legacy_resources(served: ServedResource) -> list[Document]:
-    entry: Document = {
+def _legacy_resources(served: ServedResource) -> list[JsonObject]:
+    entry: JsonObject = {
         "name": served.plural,
         "singularName": served.resource.singular,
         "namespaced": served.namespaced,
@@ -169,9 +168,9 @@ def _legacy_resources(served: ServedResource) -> list[Document]:
     return [entry, *(_legacy_part(served, name) for name in parts)]
 
 
-def _legacy_part(served: ServedResource, name: str) -> Document:
+def _legacy_part(served: ServedResource, name: str) -> JsonObject:
     part = served.subresources[name]
-    entry: Document = {"name": f"{served.plural}/{name}", "singularName": "", "namespaced": served.namespaced}
+    entry: JsonObject = {"name": f"{served.plural}/{name}", "singularName": "", "namespaced": served.namespaced}
     group, version, kind = part.kind
     if (group, version) != (served.group, served.version):
         entry["group"] = group

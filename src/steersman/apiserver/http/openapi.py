@@ -10,13 +10,13 @@ from typing import Any
 
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.served_resource import ServedResource
+from steersman.json_types import JsonObject
 from steersman.objects.codec import encode_json
 from steersman.version import __version__
 
-Document = dict[str, Any]
 _REF = "#/components/schemas/"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
-_QUERY: dict[str, Document] = {
+_QUERY: dict[str, JsonObject] = {
     "dryRun": {"type": "string"},
     "fieldManager": {"type": "string"},
     "fieldValidation": {"type": "string"},
@@ -49,7 +49,7 @@ def _references(value: Any) -> Iterator[str]:
             pending.extend(part)
 
 
-def _closure(roots: Mapping[str, Document], types: Mapping[str, Document]) -> dict[str, Document]:
+def _closure(roots: Mapping[str, JsonObject], types: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
     """Return the roots and every type to which they refer."""
     found = dict(roots)
     pending = [name for schema in roots.values() for name in _references(schema)]
@@ -61,8 +61,8 @@ def _closure(roots: Mapping[str, Document], types: Mapping[str, Document]) -> di
     return dict(sorted(found.items()))
 
 
-def _parameter(name: str, schema: Document, where: str = "query") -> Document:
-    made: Document = {"name": name, "in": where, "schema": schema}
+def _parameter(name: str, schema: JsonObject, where: str = "query") -> JsonObject:
+    made: JsonObject = {"name": name, "in": where, "schema": schema}
     if where == "path":
         made["required"] = True
     return made
@@ -71,7 +71,7 @@ def _parameter(name: str, schema: Document, where: str = "query") -> Document:
 class OpenApi:
     """Writes and keeps the OpenAPI documents of one catalog."""
 
-    def __init__(self, catalog: Catalog, types: Callable[[], Mapping[str, Document]]) -> None:
+    def __init__(self, catalog: Catalog, types: Callable[[], Mapping[str, JsonObject]]) -> None:
         self._catalog = catalog
         self._types = types
         self._revision = -1
@@ -131,11 +131,11 @@ class OpenApi:
                 made[path] = hashlib.sha512(encode_json([path, basis])).hexdigest().upper()
         return made
 
-    def _write(self, group: str, version: str) -> Document:
+    def _write(self, group: str, version: str) -> JsonObject:
         types = self._types()
         resources = self._catalog.resources(group, version)
-        roots: dict[str, Document] = {}
-        paths: Document = {}
+        roots: dict[str, JsonObject] = {}
+        paths: JsonObject = {}
         for served in resources:
             name = self._root(served, roots, types)
             paths.update(_paths(served, name))
@@ -149,7 +149,7 @@ class OpenApi:
             "components": {"schemas": _closure(roots, types)},
         }
 
-    def _root(self, served: ServedResource, roots: dict[str, Document], types: Mapping[str, Document]) -> str:
+    def _root(self, served: ServedResource, roots: dict[str, JsonObject], types: Mapping[str, JsonObject]) -> str:
         """Add the schemas of a resource and its list; give the name of the first."""
         if served.builtin:
             name = self._builtin_name(served, types)
@@ -164,7 +164,7 @@ class OpenApi:
         roots[f"{name}List"] = _list_schema(name, {**gvk, "kind": served.resource.list_kind})
         return name
 
-    def _builtin_name(self, served: ServedResource, types: Mapping[str, Document]) -> str:
+    def _builtin_name(self, served: ServedResource, types: Mapping[str, JsonObject]) -> str:
         if not self._by_kind:
             for name, schema in types.items():
                 for gvk in schema.get("x-kubernetes-group-version-kind", ()):
@@ -173,7 +173,7 @@ class OpenApi:
         return self._by_kind.get((served.group, served.version, served.kind), "")
 
 
-def _custom_schema(schema: Document, gvk: Document) -> Document:
+def _custom_schema(schema: JsonObject, gvk: JsonObject) -> JsonObject:
     properties = dict(schema.get("properties") or {})
     properties["apiVersion"] = {"type": "string", "description": _API_VERSION}
     properties["kind"] = {"type": "string", "description": _KIND}
@@ -197,7 +197,7 @@ _KIND = (
 )
 
 
-def _list_schema(name: str, gvk: Document) -> Document:
+def _list_schema(name: str, gvk: JsonObject) -> JsonObject:
     return {
         "type": "object",
         "required": ["items"],
@@ -225,9 +225,9 @@ _ON_COLLECTION = frozenset({"list", "create", "deletecollection"})
 _WRITES = frozenset({"create", "update", "patch"})
 
 
-def _operation(served: ServedResource, verb: str, name: str) -> Document:
+def _operation(served: ServedResource, verb: str, name: str) -> JsonObject:
     schema = {"$ref": f"{_REF}{name}"} if name else {"type": "object"}
-    operation: Document = {
+    operation: JsonObject = {
         "x-kubernetes-action": _ACTIONS[verb][1],
         "x-kubernetes-group-version-kind": {"group": served.group, "kind": served.kind, "version": served.version},
         "responses": {"200": {"description": "OK", "content": {_JSON: {"schema": schema}}}},
@@ -240,14 +240,14 @@ def _operation(served: ServedResource, verb: str, name: str) -> Document:
     return operation
 
 
-def _paths(served: ServedResource, name: str) -> Document:
+def _paths(served: ServedResource, name: str) -> JsonObject:
     """Return the paths of one resource: its collection, its objects, their subresources."""
     base = f"/apis/{served.group}/{served.version}" if served.group else f"/api/{served.version}"
     place = f"{base}/namespaces/{{namespace}}/{served.plural}" if served.namespaced else f"{base}/{served.plural}"
     parameters = [_parameter("namespace", {"type": "string"}, "path")] if served.namespaced else []
     named = [_parameter("name", {"type": "string"}, "path"), *parameters]
-    collection: Document = {"parameters": parameters}
-    single: Document = {"parameters": named}
+    collection: JsonObject = {"parameters": parameters}
+    single: JsonObject = {"parameters": named}
     for verb in _ACTIONS:
         if verb in served.verbs:
             target = collection if verb in _ON_COLLECTION else single

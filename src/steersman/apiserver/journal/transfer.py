@@ -12,6 +12,7 @@ import msgspec
 from steersman.apiserver.journal.directory import DataDirectory
 from steersman.apiserver.storage.record import Record
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 
 _NAME: Final = "steersman-cluster"
 _FORMAT: Final = 1
@@ -27,7 +28,7 @@ class _Line(msgspec.Struct):
     resource: str
     version: int
     fields: dict[str, str]
-    object: dict[str, Any]
+    object: JsonObject
 
     def __repr__(self) -> str:
         # The content stays out: some lines are Secrets.

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from steersman.apiserver.managed_fields.field_set import LEAF, Fields, recursive_difference, union, union_nodes
 from steersman.apiserver.managed_fields.field_types import DEDUCED, FieldType, ListType, MapType
 from steersman.golang.equality import json_equal
+from steersman.json_types import JsonObject
 
 _ABSENT: Final[Any] = object()
 
@@ -69,7 +70,7 @@ def everything_in(value: Any, kind: FieldType) -> Fields:
     return LEAF
 
 
-def _everything_in_map(value: dict[str, Any], branch: MapType) -> Fields:
+def _everything_in_map(value: JsonObject, branch: MapType) -> Fields:
     result: Fields = {".": LEAF}
     fields, names, other = branch.fields, branch.names, branch.element or DEDUCED
     for key, below in value.items():
@@ -144,7 +145,7 @@ def _compare_branch(old: Any, new: Any, branch: MapType | ListType | str) -> _De
     return None if json_equal(old, new) else _MODIFIED
 
 
-def _compare_maps(old: dict[str, Any], new: dict[str, Any], branch: MapType) -> _Delta | None:
+def _compare_maps(old: JsonObject, new: JsonObject, branch: MapType) -> _Delta | None:
     collector = _Collector()
     fields, names = branch.fields, branch.names
     for key, value in new.items():

@@ -4,13 +4,12 @@ It is what the comparison with nothing gives, by the same rules; since it depend
 worked out once per shape.
 """
 
-from typing import Any
-
 from steersman.apiserver.managed_fields.compare import Comparison
 from steersman.apiserver.managed_fields.entries import stripped
 from steersman.apiserver.managed_fields.field_set import Fields
 from steersman.apiserver.managed_fields.field_types import FieldType
 from steersman.apiserver.managed_fields.outline import Outline
+from steersman.json_types import JsonObject
 
 #: Shapes of whole objects that are remembered.
 _MOST = 256
@@ -27,7 +26,7 @@ class Creation:
         #: What is owned, by the address of an object's node; beside it the node, so that the address stays its own.
         self._owned: dict[int, tuple[Fields, Fields]] = {}
 
-    def fields(self, new: dict[str, Any]) -> Fields | None:
+    def fields(self, new: JsonObject) -> Fields | None:
         """Return what the creator of an object owns; ``None`` if that takes the full comparison."""
         node = self._outline.of(new)
         if node is None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from steersman.apiserver.managed_fields.creation import Creation
 from steersman.apiserver.managed_fields.field_set import Fields
 from steersman.apiserver.managed_fields.field_types import FieldType
+from steersman.json_types import JsonObject
 
-Object = dict[str, Any]
+Object = JsonObject
 
 
 class Versioned(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple
 from steersman.apiserver.managed_fields.field_set import Fields, difference, parse, set_of, union
 from steersman.apiserver.managed_fields.path_element import json_text
 from steersman.golang import text as go_text
+from steersman.json_types import JsonObject
 
 Operation = Literal["Apply", "Update"]
 
@@ -127,13 +128,13 @@ def is_reset(entries: Any) -> bool:
     return entries.__class__ is list and len(entries) == 1 and entries[0] == {}
 
 
-def write(managers: Managers) -> list[dict[str, Any]]:
+def write(managers: Managers) -> list[JsonObject]:
     """Write the list: by operation, time, manager, version and subresource; who owns nothing is left out."""
     ordered = sorted((key for key in managers if managers[key].fields), key=lambda key: _order(key, managers[key]))
     return [_entry(key, managers[key]) for key in ordered]
 
 
-def write_one(key: ManagerKey, ownership: Ownership) -> list[dict[str, Any]]:
+def write_one(key: ManagerKey, ownership: Ownership) -> list[JsonObject]:
     """Write the list of a single manager."""
     return [_entry(key, ownership)] if ownership.fields else []
 
@@ -142,8 +143,8 @@ def _order(key: ManagerKey, ownership: Ownership) -> tuple[str, ...]:
     return key.operation, ownership.time or "", key.name, ownership.api_version, key.subresource
 
 
-def _entry(key: ManagerKey, ownership: Ownership) -> dict[str, Any]:
-    entry: dict[str, Any] = {
+def _entry(key: ManagerKey, ownership: Ownership) -> JsonObject:
+    entry: JsonObject = {
         "manager": key.name,
         "operation": key.operation,
         "apiVersion": ownership.api_version,
@@ -187,7 +188,7 @@ def capped(managers: Managers) -> Managers:
     return result
 
 
-def differ_only_in_times(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> bool:
+def differ_only_in_times(old: list[JsonObject], new: list[JsonObject]) -> bool:
     """Return whether two lists differ only in times: such a write is not a change."""
     return len(old) == len(new) and all(
         {**before, "time": None} == {**after, "time": None} for before, after in zip(old, new, strict=True)

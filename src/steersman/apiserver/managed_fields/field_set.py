@@ -11,8 +11,9 @@ from typing import Any, Final
 import msgspec
 
 from steersman.apiserver.managed_fields.path_element import canonical, display, sort_key
+from steersman.json_types import JsonObject
 
-Fields = dict[str, Any]
+Fields = JsonObject
 
 #: The node of a member without members below it. Never changed by anybody.
 LEAF: Final[Fields] = {}
@@ -166,7 +167,7 @@ def parse(value: Any) -> Fields:
     return _parse_children(value)
 
 
-def _parse_children(value: dict[str, Any]) -> Fields:
+def _parse_children(value: JsonObject) -> Fields:
     result: Fields = {}
     for element, below in value.items():
         if below.__class__ is not dict:
@@ -182,7 +183,7 @@ def _parse_children(value: dict[str, Any]) -> Fields:
     return result
 
 
-def _parse_node(value: dict[str, Any]) -> Fields | None:
+def _parse_node(value: JsonObject) -> Fields | None:
     below = _parse_children(value)
     if not value or _SELF in value:
         return as_member(below)

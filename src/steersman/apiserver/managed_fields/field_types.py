@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from steersman.apiserver.managed_fields.path_element import json_text, key_element, value_element
+from steersman.json_types import JsonObject
 
 Schema = Mapping[str, Any]
 
@@ -82,7 +83,7 @@ class ListType:
         self.is_atomic = is_atomic
         self.keys = tuple(sorted(keys))
         #: What a missing key counts as.
-        self.defaults: dict[str, Any] = {}
+        self.defaults: JsonObject = {}
         # Most lists have one key: the path element of an item is then a text around its value.
         self._only_key = keys[0] if len(keys) == 1 else None
         self._prefix = f'k:{{"{self._only_key}":'

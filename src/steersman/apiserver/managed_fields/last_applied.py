@@ -4,7 +4,7 @@ Fields that still have the values of the annotation were set by kubectl itself, 
 recorded owners. All this is only for the manager that kubectl uses by default.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -14,6 +14,7 @@ from steersman.apiserver.managed_fields.field_set import Fields, difference
 from steersman.apiserver.managed_fields.field_types import FieldType
 from steersman.apiserver.managed_fields.path_element import json_text
 from steersman.apiserver.managed_fields.typed import TypeMismatch, checked_fields_of
+from steersman.json_types import JsonObject
 
 KUBECTL: Final = "kubectl"
 ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -29,7 +30,7 @@ def annotation_of(obj: Object) -> str:
 def unchanged_since(live: Object, kind: FieldType) -> Fields:
     """Return the fields that are still as the client applied them; none if the annotation is invalid."""
     try:
-        applied = msgspec.json.decode(annotation_of(live), type=dict[str, Any])
+        applied = msgspec.json.decode(annotation_of(live), type=JsonObject)
         if applied.get("apiVersion") != live.get("apiVersion"):
             return {}
         fields = checked_fields_of(applied, kind)

@@ -4,6 +4,7 @@ from collections import deque
 from typing import Any
 
 from steersman.apiserver.managed_fields.field_types import FieldType, ListType, MapType
+from steersman.json_types import JsonObject
 
 
 def merge(live: Any, config: Any, kind: FieldType) -> Any:
@@ -54,7 +55,7 @@ class _ListMerge:
         self._live_elements = [branch.element_of(item) for item in live]
         self._new_elements = [branch.element_of(item) for item in config]
         self._mine = dict(zip(self._new_elements, config, strict=True))
-        self._theirs: dict[str, Any] = {}
+        self._theirs: JsonObject = {}
         for element, item in zip(self._live_elements, live, strict=True):
             # Duplicates are not merged with what replaces them.
             self._theirs[element] = None if element in self._theirs else item

@@ -13,6 +13,7 @@ from steersman.apiserver.managed_fields.compare import everything_in
 from steersman.apiserver.managed_fields.field_set import LEAF, Fields
 from steersman.apiserver.managed_fields.field_types import FieldType, ListType, MapType
 from steersman.apiserver.managed_fields.typed import fits
+from steersman.json_types import JsonObject
 
 #: Gives the node of a value, or nothing for one that does not fit.
 _NodeOf = Callable[[Any], Fields | None]
@@ -61,7 +62,7 @@ class Outline:
         """Return the node of a value whose parts cannot be owned separately."""
         return everything_in(value, self._kind) if fits(value, self._kind) else None
 
-    def _of_map(self, value: dict[str, Any]) -> Fields | None:
+    def _of_map(self, value: JsonObject) -> Fields | None:
         if len(value) > _LARGEST:
             return None
         shape = (*value, *map(type, value.values()))
@@ -80,7 +81,7 @@ class Outline:
             made = _remember(plan.made, addresses, (everything_in(value, self._kind), nodes))
         return made[0]
 
-    def _plan(self, value: dict[str, Any]) -> "_Plan":
+    def _plan(self, value: JsonObject) -> "_Plan":
         """Collect what the node of a map depends on, beside its shape."""
         branch = self._kind.map
         assert branch is not None, "only a type of maps has a plan for them"  # noqa: S101 - see __init__

@@ -11,6 +11,7 @@ import msgspec
 
 from steersman.golang import text as go_text
 from steersman.golang.text import json_number
+from steersman.json_types import JsonObject
 
 _encode = msgspec.json.encode
 _PREFIX: Final = 2
@@ -80,7 +81,7 @@ def canonical(element: str) -> str | None:
     if prefix == "i:":
         return f"i:{int(rest)}"
     if prefix == "k:":
-        keys = msgspec.json.decode(rest, type=dict[str, Any])
+        keys = msgspec.json.decode(rest, type=JsonObject)
         return f"k:{json_text(keys)}"
     if len(element) < _PREFIX or element[1] != ":":
         raise ValueError(f"not a path element: {element!r}")
@@ -93,7 +94,7 @@ def display(element: str) -> str:
     if prefix == "f:":
         return f".{rest}"
     if prefix == "k:":
-        keys: dict[str, Any] = msgspec.json.decode(rest)
+        keys: JsonObject = msgspec.json.decode(rest)
         return "[" + ",".join(f"{name}={_shown(value)}" for name, value in keys.items()) + "]"
     if prefix == "v:":
         return f"[={_shown(msgspec.json.decode(rest))}]"

@@ -15,6 +15,7 @@ from steersman.apiserver.managed_fields.field_set import (
 )
 from steersman.apiserver.managed_fields.field_types import DEDUCED, FieldType, ListType, MapType
 from steersman.apiserver.managed_fields.typed import fields_of
+from steersman.json_types import JsonObject
 
 
 def remove(value: Any, fields: Fields, kind: FieldType) -> Any:
@@ -29,7 +30,7 @@ def remove(value: Any, fields: Fields, kind: FieldType) -> Any:
     return _remove_from_list(value, fields, branch) if value.__class__ is list else None
 
 
-def _remove_from_map(value: dict[str, Any], fields: Fields, branch: MapType) -> dict[str, Any] | None:
+def _remove_from_map(value: JsonObject, fields: Fields, branch: MapType) -> JsonObject | None:
     result = {}
     for key, below in value.items():
         node = fields.get(branch.names.get(key) or "f:" + key)

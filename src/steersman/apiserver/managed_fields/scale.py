@@ -5,14 +5,15 @@ comes of it is then brought home to the object, where the replicas stand at a pa
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from steersman.apiserver.managed_fields.entries import Managers, Ownership, read, write
 from steersman.apiserver.managed_fields.field_set import Fields, difference, is_subset, set_of
+from steersman.json_types import JsonObject
 
 #: Where the replicas stand in each version of the object; ``None`` in a version that cannot be scaled.
 ReplicasPaths = Mapping[str, tuple[str, ...] | None]
-Entries = list[dict[str, Any]]
+Entries = list[JsonObject]
 
 SCALE_VERSION: Final = "autoscaling/v1"
 _IN_SCALE: Final = set_of(("spec", "replicas"))

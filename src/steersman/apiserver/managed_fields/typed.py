@@ -7,6 +7,7 @@ from steersman.apiserver.managed_fields.field_set import LEAF, Fields
 from steersman.apiserver.managed_fields.field_types import FieldType, ListType, MapType
 from steersman.apiserver.managed_fields.path_element import display
 from steersman.golang import text as go_text
+from steersman.json_types import JsonObject
 
 
 class TypeMismatch(Exception):  # noqa: N818 - named as the fact, like the rest of the tree
@@ -36,7 +37,7 @@ _SCALAR_CLASSES: Final[dict[str, frozenset[type]]] = {
 }
 
 
-def _map_fits(value: dict[str, Any], branch: MapType) -> bool:
+def _map_fits(value: JsonObject, branch: MapType) -> bool:
     declared, other = branch.fields, branch.element
     for key, below in value.items():
         kind = declared.get(key) or other
@@ -171,7 +172,7 @@ def _is_container_of(value: Any, branch: MapType | ListType) -> bool:
 _ATOMIC_ERRORS: Final[dict[type, Callable[[Any, Any], _Errors]]] = {MapType: _map_errors, ListType: _list_errors}
 
 
-def _map_node(value: dict[str, Any], branch: MapType, checked: bool) -> Fields | None:
+def _map_node(value: JsonObject, branch: MapType, checked: bool) -> Fields | None:
     result: Fields = {}
     for key, below in value.items():
         kind = branch.fields.get(key)

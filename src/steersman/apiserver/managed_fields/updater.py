@@ -51,6 +51,7 @@ from steersman.apiserver.managed_fields.prune import collapse_atomic, prune
 from steersman.apiserver.managed_fields.typed import TypeMismatch, checked_fields_of, explanation, fits
 from steersman.errors import BadRequest, InternalError
 from steersman.golang.equality import json_equal
+from steersman.json_types import JsonObject
 
 
 def create(new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Object:
@@ -207,7 +208,7 @@ class _Change:
         return compare(live.object if live else self.live, new.object, new.type).without(new.reset_fields)
 
 
-def _after_update(change: _Change, managers: Managers, writer: entries.ManagerKey, time: str) -> list[dict[str, Any]]:
+def _after_update(change: _Change, managers: Managers, writer: entries.ManagerKey, time: str) -> list[JsonObject]:
     """Return the list after a change by an updating manager, which becomes the only owner of what it changed."""
     endpoint = change.endpoint
     try:
@@ -291,7 +292,7 @@ def _fits(live: Object, new: Object, endpoint: Endpoint) -> bool:
     return True
 
 
-def _metadata_of(obj: Object) -> dict[str, Any]:
+def _metadata_of(obj: Object) -> JsonObject:
     """Return the metadata of a document that may not fit its type."""
     metadata = obj.get("metadata")
     return metadata if isinstance(metadata, dict) else {}
@@ -307,7 +308,7 @@ def _without_list(obj: Object) -> Object:
     return {**obj, "metadata": {key: value for key, value in obj["metadata"].items() if key != "managedFields"}}
 
 
-def _with_list(obj: Object, listed: list[dict[str, Any]]) -> Object:
+def _with_list(obj: Object, listed: list[JsonObject]) -> Object:
     if not listed:
         return _without_list(obj)
     return {**obj, "metadata": {**_metadata_of(obj), "managedFields": listed}}

@@ -1,7 +1,6 @@
 """`ApiRequest`: one request to a resource, as the verbs get it; `ApiResponse`: the result of a verb."""
 
 from functools import lru_cache
-from typing import Any
 
 from msgspec import Struct
 
@@ -9,9 +8,8 @@ from steersman.apiserver.messages.info import Query, RequestInfo
 from steersman.apiserver.messages.negotiation import PLAIN, Form
 from steersman.apiserver.resources.request_context import RequestContext, User
 from steersman.apiserver.resources.served_resource import ServedResource
+from steersman.json_types import JsonObject
 from steersman.protocol.http import Request
-
-Document = dict[str, Any]
 
 
 class ApiRequest(Struct, frozen=True, gc=False):
@@ -60,7 +58,7 @@ class ApiResponse(Struct, frozen=True, gc=False):
     #: The object as it is stored: complete JSON, in the requested version.
     raw: bytes = b""
     #: The same as a document, where the bytes do not exist yet.
-    document: Document | None = None
+    document: JsonObject | None = None
     #: Whether the object is of the served kind, so that it may be shown as a table.
     is_object: bool = True
     #: Sent as ``Warning`` headers.

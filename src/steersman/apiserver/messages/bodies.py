@@ -18,6 +18,7 @@ from steersman.golang.strict_json import (
     settle_numbers,
     unrecognized_message,
 )
+from steersman.json_types import JsonObject
 
 BODY_LIMIT = 3 * 1024 * 1024
 #: Go's words for the types of JSON values.
@@ -29,7 +30,7 @@ _PREFIX_FAULT = "provided data does not appear to be a protobuf message, expecte
 class Body(Struct):
     """A document, with what decoding found."""
 
-    document: dict[str, Any]
+    document: JsonObject
     #: Errors about duplicate keys: warnings, or a rejection when the client is strict.
     complaints: list[str] = []
     #: Whether it has numbers such as 1.0, which are stored as 1.
@@ -63,7 +64,7 @@ def read_body(data: bytes, media: str, kind: str) -> Body:
     return Body(_read_protobuf(data, kind))
 
 
-def _object_only(document: Any, data: bytes, kind: str) -> dict[str, Any]:
+def _object_only(document: Any, data: bytes, kind: str) -> JsonObject:
     if document is None:
         return {}
     if document.__class__ is not dict:
@@ -110,7 +111,7 @@ def read_configuration(data: bytes) -> Body:
     return Body(_configuration_only(read.value), complaints)
 
 
-def _configuration_only(document: Any) -> dict[str, Any]:
+def _configuration_only(document: Any) -> JsonObject:
     if document is None:
         return {}
     if document.__class__ is not dict:
@@ -126,7 +127,7 @@ def strict_warnings(faults: list[str]) -> list[str]:
     return [line for fault in faults for line in _YAML_ERRORS.sub("", fault).split("\n  ")]
 
 
-def _read_protobuf(data: bytes, kind: str) -> dict[str, Any]:
+def _read_protobuf(data: bytes, kind: str) -> JsonObject:
     from steersman.apiserver.messages import protobuf  # noqa: PLC0415 - its tables are large
 
     if data[:4] != b"k8s\0":

@@ -7,12 +7,12 @@ their errors are reported.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.resources.metadata import MANAGER_LIMIT, unprintable_errors
 from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
 from steersman.golang.text import quoted
+from steersman.json_types import JsonObject
 from steersman.objects.times import Duration
 from steersman.validation.field_errors import FieldError, forbidden, not_supported, required, too_long
 from steersman.validation.field_errors import invalid as invalid_field
@@ -197,7 +197,7 @@ _DELETE_FIELDS: dict[str, tuple[type, str]] = {
 _WORDS = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 
 
-def delete_options(query: Query, body: dict[str, Any] | None) -> DeleteOptions:
+def delete_options(query: Query, body: JsonObject | None) -> DeleteOptions:
     """Read the options of a delete; a body takes precedence over the parameters."""
     fields = _from_query(query) if body is None else _from_body(body)
     policy = fields.get("propagationPolicy")
@@ -223,8 +223,8 @@ def delete_options(query: Query, body: dict[str, Any] | None) -> DeleteOptions:
     )
 
 
-def _from_query(query: Query) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
+def _from_query(query: Query) -> JsonObject:
+    fields: JsonObject = {}
     if not query.values:
         return fields
     if (grace := read_integer(query, "gracePeriodSeconds")) is not None:
@@ -237,7 +237,7 @@ def _from_query(query: Query) -> dict[str, Any]:
     return fields
 
 
-def _from_body(body: dict[str, Any]) -> dict[str, Any]:
+def _from_body(body: JsonObject) -> JsonObject:
     for name, (wanted, go_name) in _DELETE_FIELDS.items():
         value = body.get(name)
         if value is not None and value.__class__ is not wanted:

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from steersman.errors import DecodeError
+from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersion, GroupVersionKind
 
 #: Prefix of every body.
@@ -43,14 +44,14 @@ class _Wire(NamedTuple):
     value: int | bytes
 
 
-def decode(body: bytes) -> dict[str, Any]:
+def decode(body: bytes) -> JsonObject:
     """Return the object in a protobuf body, with ``apiVersion`` and ``kind``; raise DecodeError for anything else."""
     if not body.startswith(MAGIC):
         raise DecodeError("not a Kubernetes protobuf body: it does not begin with 'k8s\\0'")
     return _decode_envelope(body, 0)
 
 
-def _decode_envelope(body: bytes, depth: int) -> dict[str, Any]:
+def _decode_envelope(body: bytes, depth: int) -> JsonObject:
     api_version = kind = ""
     raw = b""
     for number, value in _wire_fields(body[len(MAGIC) :]):
@@ -250,11 +251,11 @@ def _value(value: int | bytes, kind: str, depth: int) -> Any:
     return _message(_bytes(value), kind, depth + 1)
 
 
-def _message(data: bytes, name: str, depth: int) -> dict[str, Any]:
+def _message(data: bytes, name: str, depth: int) -> JsonObject:
     if depth > _MAX_DEPTH:
         raise DecodeError("protobuf: nested too deeply")
     fields = _messages()[name]
-    result: dict[str, Any] = {}
+    result: JsonObject = {}
     for wire in _wire_fields(data):
         field = fields.get(wire.number)
         if field is not None:
@@ -262,7 +263,7 @@ def _message(data: bytes, name: str, depth: int) -> dict[str, Any]:
     return result
 
 
-def unset_object(gvk: GroupVersionKind) -> dict[str, Any]:
+def unset_object(gvk: GroupVersionKind) -> JsonObject:
     """Return the JSON of an empty object of a built-in kind: the fields that Go's encoder never leaves out.
 
     Raises DecodeError for a kind that is not built in.
@@ -270,8 +271,8 @@ def unset_object(gvk: GroupVersionKind) -> dict[str, Any]:
     return _unset(_message_name(gvk.api_version, gvk.kind))
 
 
-def _unset(message: str) -> dict[str, Any]:
-    result: dict[str, Any] = {}
+def _unset(message: str) -> JsonObject:
+    result: JsonObject = {}
     for field in _messages()[message].values():
         # The one time that is left out when it is not set.
         if field.name != "creationTimestamp":
@@ -279,7 +280,7 @@ def _unset(message: str) -> dict[str, Any]:
     return result
 
 
-def _add_unset(result: dict[str, Any], field: _Field) -> None:
+def _add_unset(result: JsonObject, field: _Field) -> None:
     is_struct = field.type not in _UNSET if isinstance(field.type, str) else False
     if is_struct and not field.flags & _POINTER:
         # A struct is never left out, whatever its tag says.
@@ -291,10 +292,10 @@ def _add_unset(result: dict[str, Any], field: _Field) -> None:
 
 
 #: What scalars and their like are when they are not set; all other types are structs.
-_UNSET: Final[dict[str, Any]] = {"s": "", "i": 0, "b": False, "y": None, "d": 0, "WRAP": None, "IS": 0, "Q": "0"}
+_UNSET: Final[JsonObject] = {"s": "", "i": 0, "b": False, "y": None, "d": 0, "WRAP": None, "IS": 0, "Q": "0"}
 
 
-def _take(result: dict[str, Any], field: _Field, value: int | bytes, depth: int) -> None:
+def _take(result: JsonObject, field: _Field, value: int | bytes, depth: int) -> None:
     """Set one field of the object, if JSON has it."""
     if isinstance(field.type, list):
         _take_container(result, field, value, depth)
@@ -312,7 +313,7 @@ def _is_left_out(member: Any, flags: int) -> bool:
     return is_zero and bool(flags & _OMIT_EMPTY) and not flags & _POINTER
 
 
-def _take_container(result: dict[str, Any], field: _Field, value: int | bytes, depth: int) -> None:
+def _take_container(result: JsonObject, field: _Field, value: int | bytes, depth: int) -> None:
     shape, kind = field.type
     if shape == "M":
         parts = _parts(value)

@@ -13,10 +13,10 @@ from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.storage.store import Page
 from steersman.clock import Clock
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.protocol.http import Request, Response
 
-Document = dict[str, Any]
 _NO_CACHE = ("cache-control", "no-cache, private")
 #: Bytes from which on a response is compressed.
 _GZIP_FROM = 128 * 1024
@@ -69,9 +69,9 @@ def write_document(document: Any, form: Form) -> bytes:
 _HTML = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
-def list_metadata(page: Page) -> Document:
+def list_metadata(page: Page) -> JsonObject:
     """Return the metadata of a list."""
-    made: Document = {"resourceVersion": page.resource_version}
+    made: JsonObject = {"resourceVersion": page.resource_version}
     if page.continue_token:
         made["continue"] = page.continue_token
     if page.remaining is not None:

@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from steersman.apiserver.resources.columns import CREATED_AT, Column
+from steersman.json_types import JsonObject
 
-Document = dict[str, Any]
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
-def partial_metadata(obj: Document, version: str = "v1") -> Document:
+def partial_metadata(obj: JsonObject, version: str = "v1") -> JsonObject:
     """Return an object without its content."""
     return {
         "kind": "PartialObjectMetadata",
@@ -20,9 +19,9 @@ def partial_metadata(obj: Document, version: str = "v1") -> Document:
     }
 
 
-def _shown_metadata(obj: Document) -> Document:
+def _shown_metadata(obj: JsonObject) -> JsonObject:
     """Return the metadata in Kubernetes' internal form, in which this annotation of DaemonSets is a field."""
-    metadata: Document = obj.get("metadata", {})
+    metadata: JsonObject = obj.get("metadata", {})
     annotations = metadata.get("annotations") or {}
     if obj.get("kind") != "DaemonSet" or _TEMPLATE_GENERATION not in annotations:
         return metadata
@@ -49,8 +48,8 @@ _ENDED = {
 }
 
 
-def _row(obj: Document, style: TableStyle, now: datetime) -> Document:
-    row: Document = {"cells": [column.cell(obj, now) for column in style.columns]}
+def _row(obj: JsonObject, style: TableStyle, now: datetime) -> JsonObject:
+    row: JsonObject = {"cells": [column.cell(obj, now) for column in style.columns]}
     if obj.get("kind") == "Pod" and (ended := _ENDED.get((obj.get("status") or {}).get("phase", ""))):
         row["conditions"] = [{"type": "Completed", "status": "True", **ended}]
     if style.include == "Object":
@@ -62,7 +61,7 @@ def _row(obj: Document, style: TableStyle, now: datetime) -> Document:
     return row
 
 
-def table(objects: Sequence[Document], metadata: Document, style: TableStyle, now: datetime) -> Document:
+def table(objects: Sequence[JsonObject], metadata: JsonObject, style: TableStyle, now: datetime) -> JsonObject:
     """Return objects as a ``Table``; only the first table of a stream has column definitions."""
     return {
         "kind": "Table",

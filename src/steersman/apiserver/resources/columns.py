@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from steersman.json_types import JsonObject
 from steersman.objects.times import parse_time
 
-Document = dict[str, Any]
 #: Returns the cell of one object, at a moment.
-Cell = Callable[[Document, datetime], Any]
+Cell = Callable[[JsonObject, datetime], Any]
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _YEAR = 365 * _DAY
@@ -79,7 +79,7 @@ class Column:
     description: str = ""
     priority: int = 0
 
-    def definition(self) -> Document:
+    def definition(self) -> JsonObject:
         """Return the definition of the column."""
         return {
             "name": self.name,

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from steersman.json_types import JsonObject
+
 Step = Callable[[Any], Iterator[Any]]
 
 _TOKEN = re.compile(
@@ -120,7 +122,7 @@ def get_at(document: Any, path: tuple[str, ...]) -> Any:
     return document
 
 
-def set_at(document: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+def set_at(document: JsonObject, path: tuple[str, ...], value: Any) -> None:
     """Set the value at a simple path, creating the objects in between."""
     for name in path[:-1]:
         below = document.get(name)

@@ -5,15 +5,14 @@ so callers decide about ``None``; here it is an empty selector, which matches ev
 """
 
 from collections.abc import Mapping
-from typing import Any
 
+from steersman.json_types import JsonObject
 from steersman.objects.selectors import LabelSelector, LabelSelectorRequirement
 
-Document = dict[str, Any]
 _FORMATS = {"In": "{} in ({})", "NotIn": "{} notin ({})", "Exists": "{}", "DoesNotExist": "!{}"}
 
 
-def selector_of(document: Document | None) -> LabelSelector:
+def selector_of(document: JsonObject | None) -> LabelSelector:
     """Read a selector."""
     document = document or {}
     expressions = [
@@ -23,12 +22,12 @@ def selector_of(document: Document | None) -> LabelSelector:
     return LabelSelector.from_expressions(document.get("matchLabels"), expressions)
 
 
-def selects(document: Document | None, labels: Mapping[str, str] | None) -> bool:
+def selects(document: JsonObject | None, labels: Mapping[str, str] | None) -> bool:
     """Return whether a selector matches labels."""
     return selector_of(document).matches(labels)
 
 
-def selector_text(document: Document | None) -> str:
+def selector_text(document: JsonObject | None) -> str:
     """Return a selector as kubectl prints it: labels sorted, then expressions; empty for an empty selector."""
     document = document or {}
     parts = [f"{key}={value}" for key, value in sorted((document.get("matchLabels") or {}).items())]

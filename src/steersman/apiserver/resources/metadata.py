@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import FieldError, invalid, too_long
 
-Document = dict[str, Any]
 MANAGER_LIMIT = 128
 
 #: Fields that only the server sets; those of a client are removed on create.
@@ -16,13 +16,13 @@ _DUPLICATE_OWNERS = (
 )
 
 
-def wipe(metadata: Document) -> None:
+def wipe(metadata: JsonObject) -> None:
     """Remove the fields of a new object that only the server sets."""
     for name in _SYSTEM:
         metadata.pop(name, None)
 
 
-def keep(metadata: Document, old: Document) -> None:
+def keep(metadata: JsonObject, old: JsonObject) -> None:
     """Copy the fields that an update leaves out or cannot change."""
     metadata.pop("selfLink", None)
     if not metadata.get("uid"):
@@ -35,19 +35,19 @@ def keep(metadata: Document, old: Document) -> None:
             metadata["deletionGracePeriodSeconds"] = old["deletionGracePeriodSeconds"]
 
 
-def _carry(metadata: Document, old: Document, name: str) -> None:
+def _carry(metadata: JsonObject, old: JsonObject, name: str) -> None:
     if name in old:
         metadata[name] = old[name]
     else:
         metadata.pop(name, None)
 
 
-def without_duplicate_owners(metadata: Document, *, is_patch: bool) -> list[str]:
+def without_duplicate_owners(metadata: JsonObject, *, is_patch: bool) -> list[str]:
     """Keep each owner once; return the warning about duplicates."""
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) == 1:
         return []
-    kept: dict[tuple[Any, ...], Document] = {}
+    kept: dict[tuple[Any, ...], JsonObject] = {}
     again = [owner["uid"] for owner in owners if kept.setdefault(tuple(sorted(owner.items())), owner) is not owner]
     if again:
         metadata["ownerReferences"] = list(kept.values())
@@ -56,7 +56,7 @@ def without_duplicate_owners(metadata: Document, *, is_patch: bool) -> list[str]
     return []
 
 
-def manager_errors(metadata: Document) -> list[FieldError]:
+def manager_errors(metadata: JsonObject) -> list[FieldError]:
     """Return errors about invalid names of field managers."""
     errors = []
     for index, entry in enumerate(metadata.get("managedFields") or ()):
@@ -78,7 +78,7 @@ def unprintable_errors(manager: str, path: str) -> list[FieldError]:
     ]
 
 
-def plain_finalizer_errors(metadata: Document) -> list[FieldError]:
+def plain_finalizer_errors(metadata: JsonObject) -> list[FieldError]:
     """Return errors about finalizers without a domain, which built-in kinds do not accept."""
     text = "name is neither a standard finalizer name nor is it fully qualified"
     return [

@@ -5,9 +5,10 @@ which kind is what a real server showed; the kinds that are not named here look 
 """
 
 from enum import Enum
-from typing import Any, Final
+from typing import Final
 
 from steersman.apiserver.resources.metadata import plain_finalizer_errors
+from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind
 from steersman.validation.field_errors import FieldError
 from steersman.validation.object_meta import (
@@ -16,8 +17,6 @@ from steersman.validation.object_meta import (
     validate_object_meta,
     validate_object_meta_update,
 )
-
-Document = dict[str, Any]
 
 
 class Look(Enum):
@@ -103,12 +102,12 @@ class MetadataReview:
         self._name_faults = name_faults
         self._takes_plain_finalizers = self._place("") in _PLAIN_FINALIZERS
 
-    def of_new(self, metadata: Document) -> list[FieldError]:
+    def of_new(self, metadata: JsonObject) -> list[FieldError]:
         """Judge the metadata of a new object."""
         errors = validate_object_meta(metadata, namespaced=self._namespaced, name_faults=self._name_faults)
         return errors + self._finalizer_errors(metadata)
 
-    def of_changed(self, metadata: Document, old: Document, subresource: str) -> list[FieldError]:
+    def of_changed(self, metadata: JsonObject, old: JsonObject, subresource: str) -> list[FieldError]:
         """Judge metadata that replaces other metadata."""
         errors = validate_any_change(metadata, old, namespaced=self._namespaced)
         for look in _LOOKS.get(self._place(subresource), _ONCE):
@@ -122,5 +121,5 @@ class MetadataReview:
         kind = f"{self._gvk.kind}/status" if subresource == "status" else self._gvk.kind
         return f"{kind}.{self._gvk.group}" if self._gvk.group else kind
 
-    def _finalizer_errors(self, metadata: Document) -> list[FieldError]:
+    def _finalizer_errors(self, metadata: JsonObject) -> list[FieldError]:
         return [] if self._takes_plain_finalizers else plain_finalizer_errors(metadata)

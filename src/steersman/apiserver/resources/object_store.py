@@ -5,7 +5,6 @@ version, by the current rules). Every write goes through `put` or `remove`, whic
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.storage.history import Event
@@ -14,14 +13,14 @@ from steersman.apiserver.storage.store import Delete, ListOptions, Put, Store
 from steersman.clock import Clock
 from steersman.errors import Expired
 from steersman.golang.equality import json_equal
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 
-Document = dict[str, Any]
 _TYPE = frozenset({"kind", "apiVersion"})
 _EVERYTHING = ListOptions()
 
 
-def ordered(served: ServedResource, obj: Document, api_version: str) -> Document:
+def ordered(served: ServedResource, obj: JsonObject, api_version: str) -> JsonObject:
     """Return an object with its type and metadata first: lists rely on stored bytes that begin so."""
     head = (
         {"kind": served.kind, "apiVersion": api_version}
@@ -56,15 +55,15 @@ class ObjectStore:
         """Return an object's record; ``None`` if it does not exist."""
         return self.store.get(served.stored_as, namespace, name)
 
-    def document(self, served: ServedResource, record: Record) -> Document:
+    def document(self, served: ServedResource, record: Record) -> JsonObject:
         """Return an object as it is served now, with the fields that only writers get; the caller may change it."""
-        document: Document = decode_json(record.raw)
+        document: JsonObject = decode_json(record.raw)
         if served.is_stored_form:
             return served.strategy.reread(document) if record.written < served.strategy.rules_since else document
         return self._served(served, document)
 
     @staticmethod
-    def _served(served: ServedResource, stored: Document) -> Document:
+    def _served(served: ServedResource, stored: JsonObject) -> JsonObject:
         """Return a document in the stored version as it is served; the document may be changed."""
         if served.builtin:
             stored = served.strategy.from_stored(stored, served.api_version)
@@ -92,17 +91,17 @@ class ObjectStore:
         return stored == f"{served.group}/{served.stored_version}"
 
     @staticmethod
-    def rendered(served: ServedResource, obj: Document) -> bytes:
+    def rendered(served: ServedResource, obj: JsonObject) -> bytes:
         """Return an object that is not stored as bytes."""
         return encode_json(ordered(served, obj, served.api_version))
 
-    def is_whole(self, served: ServedResource, record: Record, live: Document) -> bool:
+    def is_whole(self, served: ServedResource, record: Record, live: JsonObject) -> bool:
         """Return whether the live object equals the stored one: not if reading has filled in or dropped fields."""
         if not record.is_whole or not served.is_stored_form or record.written >= served.strategy.rules_since:
             return record.is_whole
         return json_equal(decode_json(record.raw), live)
 
-    def put(self, served: ServedResource, obj: Document, *, is_whole: bool = True, shows_all: bool = False) -> bytes:
+    def put(self, served: ServedResource, obj: JsonObject, *, is_whole: bool = True, shows_all: bool = False) -> bytes:
         """Store an object; return it as bytes, in the version of the request."""
         stored = shown = obj
         is_same = served.is_stored_form
@@ -130,13 +129,13 @@ class ObjectStore:
         """Return whether an object can only be read with a conversion webhook: it is stored in another version."""
         return served.is_converted and decode_json(record.raw)["apiVersion"] != served.api_version
 
-    def put_stored(self, served: ServedResource, record: Record, stored: Document) -> None:
+    def put_stored(self, served: ServedResource, record: Record, stored: JsonObject) -> None:
         """Store an object in its stored version: its metadata is the same in all versions."""
         event = self._commit(served, Put(served.stored_as, stored, record.fields, record.is_whole))
         # Its content still follows the rules of its last full write.
         event.record.written = record.written
 
-    def preview(self, served: ServedResource, obj: Document, *, shows_all: bool = False) -> bytes:
+    def preview(self, served: ServedResource, obj: JsonObject, *, shows_all: bool = False) -> bytes:
         """Return an object as it would be served after a write, as bytes."""
         if not served.builtin and not served.is_stored_form:
             stored = served.strategy.kept(served.strategy.to_stored(obj))

@@ -1,15 +1,12 @@
 """Ownership of fields, for the verbs: ``managed_fields`` with the types of each kind."""
 
-from typing import Any
-
 from steersman.apiserver.managed_fields import updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint, Versioned
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, cause_document, details
 from steersman.errors import ApiError
-
-Document = dict[str, Any]
+from steersman.json_types import JsonObject
 
 
 def refusal_of(error: ApiError) -> Refusal:
@@ -44,7 +41,7 @@ class Ownership:
         if tree is None:
             return None
 
-        def convert(obj: Document, api_version: str) -> Versioned | None:
+        def convert(obj: JsonObject, api_version: str) -> Versioned | None:
             return self._in_version(served, obj, api_version, subresource)
 
         return Endpoint(
@@ -58,7 +55,7 @@ class Ownership:
         )
 
     def _in_version(
-        self, served: ServedResource, obj: Document, api_version: str, subresource: str
+        self, served: ServedResource, obj: JsonObject, api_version: str, subresource: str
     ) -> Versioned | None:
         group, _, version = api_version.rpartition("/")
         other = self._catalog.find(group, version, served.plural)
@@ -71,15 +68,15 @@ class Ownership:
         return Versioned(converted, other.strategy.ownership_type(), reset)
 
     def created(
-        self, served: ServedResource, obj: Document, manager: str, time: str, subresource: str = ""
-    ) -> Document:
+        self, served: ServedResource, obj: JsonObject, manager: str, time: str, subresource: str = ""
+    ) -> JsonObject:
         """Return a new object with its creator as the owner."""
         endpoint = self.endpoint(served, subresource)
         return obj if endpoint is None else updater.create(obj, manager, endpoint=endpoint, time=time)
 
     def updated(
-        self, served: ServedResource, live: Document, obj: Document, manager: str, time: str, subresource: str = ""
-    ) -> Document:
+        self, served: ServedResource, live: JsonObject, obj: JsonObject, manager: str, time: str, subresource: str = ""
+    ) -> JsonObject:
         """Return a changed object with its writer as the owner of the changes."""
         endpoint = self.endpoint(served, subresource)
         return obj if endpoint is None else updater.update(live, obj, manager, endpoint=endpoint, time=time)
@@ -87,14 +84,14 @@ class Ownership:
     def applied(  # noqa: PLR0913 - the facts of one apply
         self,
         served: ServedResource,
-        live: Document | None,
-        config: Document,
+        live: JsonObject | None,
+        config: JsonObject,
         manager: str,
         time: str,
         *,
         force: bool,
         subresource: str = "",
-    ) -> Document:
+    ) -> JsonObject:
         """Return the live object with a configuration applied."""
         endpoint = self.endpoint(served, subresource)
         if endpoint is None:

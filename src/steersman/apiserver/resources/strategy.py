@@ -13,16 +13,16 @@ from msgspec import Struct
 
 from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.request_context import RequestContext
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import ValidationResult
 
-Document = dict[str, Any]
 _MOST_ERRORS = 100
 
 
 class ReadObject(Struct, frozen=True, gc=False):
     """An object that a strategy has read from a document."""
 
-    obj: Document
+    obj: JsonObject
     #: Errors about fields that the kind does not have: warnings, or a rejection when the client is strict.
     unknown: Sequence[str] = ()
     #: Whether the object has marks of maps and lists that were given empty; see ``golang/empty_values``.
@@ -59,10 +59,10 @@ class Strategy(ABC):
     #: Objects written before this version of the store were written under other rules.
     rules_since = 0
     #: The fields (as a FieldsV1 tree) that an endpoint never owns, by subresource; see server-side apply.
-    reset_fields: Mapping[str, Document] = {}
+    reset_fields: Mapping[str, JsonObject] = {}
 
     @abstractmethod
-    def read(self, document: Document, *, marks_empty: bool = False) -> ReadObject:
+    def read(self, document: JsonObject, *, marks_empty: bool = False) -> ReadObject:
         """Read a document as this kind: unknown fields are dropped, defaults are filled in.
 
         With ``marks_empty`` maps and lists that were given empty are marked, where the kind's rules distinguish them
@@ -70,31 +70,31 @@ class Strategy(ABC):
         """
 
     @abstractmethod
-    def reread(self, stored: Document) -> Document:
+    def reread(self, stored: JsonObject) -> JsonObject:
         """Return a stored document as it is served now: the rules may have changed since it was written."""
 
-    def shown(self, obj: Document) -> Document:
+    def shown(self, obj: JsonObject) -> JsonObject:
         """Return an object without fields that only its writers get. It may be changed."""
         return obj
 
-    def to_stored(self, obj: Document) -> Document:
+    def to_stored(self, obj: JsonObject) -> JsonObject:
         """Return an object in the version in which its kind is stored."""
         return obj
 
-    def kept(self, stored: Document) -> Document:
+    def kept(self, stored: JsonObject) -> JsonObject:
         """Return the fields of an object that the stored version has."""
         return stored
 
-    def from_stored(self, stored: Document, api_version: str) -> Document:
+    def from_stored(self, stored: JsonObject, api_version: str) -> JsonObject:
         """Return a stored object in another served version."""
         return {**stored, "apiVersion": api_version}
 
-    def prepare(self, stored: list[Document]) -> None:
+    def prepare(self, stored: list[JsonObject]) -> None:
         """Fetch the conversions of many stored objects in one call; only needed with a conversion webhook."""
         del stored
 
     @abstractmethod
-    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_create(self, obj: JsonObject, subresource: str, context: RequestContext) -> None:
         """Set and remove what the client cannot decide, before a new object is validated.
 
         ``subresource`` names the part by whose update the object is created.
@@ -104,7 +104,7 @@ class Strategy(ABC):
         """Return whether an update of a missing object, or of a part of it, creates it."""
         return self.create_on_update and not subresource
 
-    def fill_in(self, obj: Document, *, is_merged: bool) -> bool:
+    def fill_in(self, obj: JsonObject, *, is_merged: bool) -> bool:
         """Fill in what is otherwise filled in when an object is read from the store; return whether that changed it.
 
         ``is_merged``: the server merged the object from the stored one, so it was never read from a request.
@@ -113,11 +113,11 @@ class Strategy(ABC):
         return False
 
     @abstractmethod
-    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_update(self, obj: JsonObject, old: JsonObject, subresource: str, context: RequestContext) -> None:
         """Set and remove what the client cannot decide, before a changed object is validated."""
 
     @abstractmethod
-    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
+    def check(self, obj: JsonObject, old: JsonObject | None, subresource: str) -> ValidationResult:
         """Validate an object and its metadata; ``old`` is ``None`` for a new one."""
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:
@@ -126,7 +126,7 @@ class Strategy(ABC):
 
         return subdomain_name_faults(name, prefix)
 
-    def fields(self, obj: Document) -> dict[str, str]:
+    def fields(self, obj: JsonObject) -> dict[str, str]:
         """Return the fields that field selectors can select, beyond name and namespace."""
         del obj
         return {}
@@ -141,7 +141,7 @@ class Strategy(ABC):
     def ownership_type(self) -> Any:
         """Return the type tree of managed fields; ``None`` if the kind has none."""
 
-    def openapi_schema(self) -> Document | None:
+    def openapi_schema(self) -> JsonObject | None:
         """Return the schema of a custom resource; built-in kinds have theirs in the type table."""
         return None
 
@@ -149,23 +149,23 @@ class Strategy(ABC):
     def columns(self) -> tuple[Column, ...]:
         """Return the columns in which a table shows objects of this kind."""
 
-    def typed(self, document: Document, served: Any) -> Document:
+    def typed(self, document: JsonObject, served: Any) -> JsonObject:
         """Return a document with its apiVersion and kind, which clients may leave out; reject other types."""
         return {**document, "apiVersion": served.api_version, "kind": served.kind}
 
-    def applied(self, merged: Document) -> ReadObject:
+    def applied(self, merged: JsonObject) -> ReadObject:
         """Read the result of an apply as this kind: defaulted, but not otherwise cleaned."""
         return ReadObject(merged)
 
-    def strategic_merge(self, live: Document, patch: Document) -> Document:
+    def strategic_merge(self, live: JsonObject, patch: JsonObject) -> JsonObject:
         """Apply a strategic merge patch; only built-in kinds support it."""
         raise NotImplementedError
 
-    def empty_object(self) -> Document:
+    def empty_object(self) -> JsonObject:
         """Return the fields that every object of this kind has."""
         return {}
 
-    def may_finish(self, obj: Document) -> bool:
+    def may_finish(self, obj: JsonObject) -> bool:
         """Return whether an object without finalizers may be removed; a namespace has more of them in its spec."""
         del obj
         return True
@@ -174,19 +174,19 @@ class Strategy(ABC):
         """Reject the delete of a protected object."""
         del name
 
-    def before_delete(self, obj: Document) -> None:
+    def before_delete(self, obj: JsonObject) -> None:
         """Change an object that is about to be deleted, for example to add a finalizer."""
         del obj
 
-    def marked_for_deletion(self, obj: Document) -> None:
+    def marked_for_deletion(self, obj: JsonObject) -> None:
         """Change an object that was marked as being deleted."""
         del obj
 
-    def grace_period(self, obj: Document, asked: int | None) -> int | None:
+    def grace_period(self, obj: JsonObject, asked: int | None) -> int | None:
         """Return the grace period in seconds; ``None`` for kinds without one."""
         del obj, asked
         return None
 
-    def after_commit(self, obj: Document | None, old: Document | None) -> None:
+    def after_commit(self, obj: JsonObject | None, old: JsonObject | None) -> None:
         """Note a committed write; ``obj`` is ``None`` for a delete."""
         del obj, old

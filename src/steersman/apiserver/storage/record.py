@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from steersman.json_types import JsonObject
+
 _decode = msgspec.json.decode
 _encode = msgspec.json.encode
 
@@ -59,9 +61,9 @@ class Record:
         """The version as clients see it."""
         return str(self.version)
 
-    def decode(self) -> dict[str, Any]:
+    def decode(self) -> JsonObject:
         """Return the decoded object; the caller may change it."""
-        obj: dict[str, Any] = _decode(self.raw)
+        obj: JsonObject = _decode(self.raw)
         return obj
 
     def at(self, version: int) -> "Record":

@@ -4,8 +4,6 @@ The merge of the live object with the configuration computes the owners of all f
 path with its owners (`Decoded.is_merged`).
 """
 
-from typing import Any
-
 from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.bodies import Body, read_configuration, strict_warnings
 from steersman.apiserver.messages.options import WriteOptions
@@ -17,9 +15,8 @@ from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.create_update import check_name, check_same_name, check_version
 from steersman.apiserver.verbs.decoding import decoded_object
 from steersman.apiserver.verbs.write_path import WRONG_NAMESPACE, Decoded, Existing, ObjectWriter, propose
+from steersman.json_types import JsonObject
 from steersman.validation.wire_types import WireTypeError
-
-Document = dict[str, Any]
 
 
 class Applying:
@@ -72,7 +69,7 @@ class Applying:
         return decoded_object(request, options, read, is_merged=True, warnings=warnings)
 
 
-def _checked_configuration(served: ServedResource, document: Document) -> Document:
+def _checked_configuration(served: ServedResource, document: JsonObject) -> JsonObject:
     kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
     if kind != served.kind or api_version != served.api_version:
         group, _, version = str(api_version).rpartition("/")
@@ -80,7 +77,7 @@ def _checked_configuration(served: ServedResource, document: Document) -> Docume
     return document
 
 
-def _check_configured_name(request: ApiRequest, config: Document, *, is_new: bool) -> None:
+def _check_configured_name(request: ApiRequest, config: JsonObject, *, is_new: bool) -> None:
     metadata = config.get("metadata") or {}
     given = metadata.get("name") or ""
     if is_new:
@@ -92,7 +89,7 @@ def _check_configured_name(request: ApiRequest, config: Document, *, is_new: boo
         raise bad_request(WRONG_NAMESPACE)
 
 
-def _check_identity(served: ServedResource, name: str, record: Record | None, config: Document) -> None:
+def _check_identity(served: ServedResource, name: str, record: Record | None, config: JsonObject) -> None:
     """Reject an apply to another version than the live one, or with a uid to an object that does not exist."""
     metadata = config.get("metadata") or {}
     if record is None:

@@ -1,7 +1,5 @@
 """Create and update: the verbs whose body is the whole object."""
 
-from typing import Any
-
 from msgspec.structs import replace
 
 from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
@@ -20,9 +18,9 @@ from steersman.apiserver.verbs.write_path import (
     propose,
     without_duplicate_owners,
 )
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid as invalid_field
 
-Document = dict[str, Any]
 NO_NAME = "the name of the object ({} based on URL) was undeterminable: name must be provided"
 
 
@@ -101,7 +99,7 @@ def _check_uid(decoded: Decoded, uid: str) -> None:
         raise served.conflict(name, text)
 
 
-def check_version(served: ServedResource, record: Record, metadata: Document) -> None:
+def check_version(served: ServedResource, record: Record, metadata: JsonObject) -> None:
     """Reject a write that was made from another version than the live one."""
     given = str(metadata.get("resourceVersion") or "")
     if given in ("", "0"):

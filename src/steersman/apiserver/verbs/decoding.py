@@ -1,7 +1,5 @@
 """From the body of a request to a `Decoded` object: read as the served kind, with defaults, errors and warnings."""
 
-from typing import Any
-
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.bodies import Body, read_body, strict_warnings
 from steersman.apiserver.messages.negotiation import body_media
@@ -12,9 +10,8 @@ from steersman.apiserver.status import bad_request
 from steersman.apiserver.verbs.write_path import Decoded
 from steersman.golang.empty_values import without_empties
 from steersman.golang.strict_json import cannot_handle_message, strict_message, unrecognized_message
+from steersman.json_types import JsonObject
 from steersman.validation.wire_types import WireTypeError
-
-Document = dict[str, Any]
 
 
 def decode_request(request: ApiRequest, options: WriteOptions) -> Decoded:
@@ -33,7 +30,7 @@ def decode_unstored(request: ApiRequest, kind: str) -> Decoded:
     decoded = decode_request(request, write_options(request.query, kind))
     if decoded.given is None:
         return decoded
-    obj: Document = without_empties(decoded.given)
+    obj: JsonObject = without_empties(decoded.given)
     return Decoded(request, decoded.options, obj, warnings=decoded.warnings)
 
 
@@ -64,11 +61,11 @@ def decoded_object(
     """Return an object that a strategy has read; marks of what was given empty are kept in `Decoded.given` only."""
     if not read.has_marks:
         return Decoded(request, options, read.obj, None, has_fractions, is_merged, warnings)
-    clean: Document = without_empties(read.obj, keeps_lists=True)
+    clean: JsonObject = without_empties(read.obj, keeps_lists=True)
     return Decoded(request, options, clean, read.obj, has_fractions, is_merged, warnings)
 
 
-def _typed(served: ServedResource, document: Document, raw: bytes, *, lenient: bool) -> Document:
+def _typed(served: ServedResource, document: JsonObject, raw: bytes, *, lenient: bool) -> JsonObject:
     """Check apiVersion and kind; built-in kinds may leave them out."""
     if served.builtin:
         return served.strategy.typed(document, served)

@@ -25,10 +25,10 @@ from steersman.apiserver.storage.record import Record
 from steersman.apiserver.storage.store import Page
 from steersman.apiserver.verbs.read import Lister
 from steersman.errors import DecodeError
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.times import format_time, parse_time
 
-Document = dict[str, Any]
 _FOREGROUND = "foregroundDeletion"
 _ORPHAN = "orphan"
 _SCHEME = "pkg/apis/meta/internalversion/scheme/register.go:27"
@@ -59,7 +59,7 @@ class Deleted(Struct, frozen=True):
     #: The object after the delete, as it is served.
     raw: bytes
     #: The object before the delete.
-    live: Document
+    live: JsonObject
 
     def __repr__(self) -> str:
         return f"Deleted(is_gone={self.is_gone!r})"
@@ -142,7 +142,7 @@ class Deleting:
         _mark(served, obj, grace or 0, deletion.request.context.moment)
         return self._commit_marked(deletion, obj, live, may_go=may_go)
 
-    def _commit_marked(self, deletion: AdmittedDeletion, obj: Document, live: Document, *, may_go: bool) -> Deleted:
+    def _commit_marked(self, deletion: AdmittedDeletion, obj: JsonObject, live: JsonObject, *, may_go: bool) -> Deleted:
         served, record = deletion.request.served, deletion.record
         if obj == live and self._objects.is_whole(served, record, live):
             return Deleted(False, self._objects.raw(served, record, shows_all=True), live)  # noqa: FBT003 - see above
@@ -161,7 +161,7 @@ class Deleting:
         The webhook may be gone already, often with the namespace or definition that is being deleted.
         """
         served, record, options = deletion.request.served, deletion.record, deletion.options
-        obj: Document = decode_json(record.raw)
+        obj: JsonObject = decode_json(record.raw)
         metadata = obj["metadata"]
         self._set_policy(served, metadata, options)
         if not metadata.get("finalizers"):
@@ -179,7 +179,7 @@ class Deleting:
         why = f"ResourceVersion in precondition: , ResourceVersion in object meta: {record.version}"
         raise served.conflict(record.name, precondition_text(served, record.namespace, record.name, why))
 
-    def _remove(self, deletion: AdmittedDeletion, obj: Document, live: Document) -> Deleted:
+    def _remove(self, deletion: AdmittedDeletion, obj: JsonObject, live: JsonObject) -> Deleted:
         """Remove an object; its last state has the version of the removal."""
         served, record = deletion.request.served, deletion.record
         shown = {**obj, "metadata": dict(obj["metadata"])}
@@ -191,7 +191,7 @@ class Deleting:
         return Deleted(True, raw, live)  # noqa: FBT003 - a field of the value
 
     @staticmethod
-    def _set_policy(served: ServedResource, metadata: Document, options: DeleteOptions) -> None:
+    def _set_policy(served: ServedResource, metadata: JsonObject, options: DeleteOptions) -> None:
         """Translate the propagation policy to the finalizers that the garbage collector looks for."""
         finalizers = list(metadata.get("finalizers", ()))
         orphan, foreground = _ORPHAN in finalizers, _FOREGROUND in finalizers
@@ -257,7 +257,7 @@ def _options_and_warnings(request: ApiRequest) -> tuple[DeleteOptions, tuple[str
     return options, (_JOB_WARNING,) if is_job and not options.policy and options.orphan is None else ()
 
 
-def _body(request: ApiRequest) -> Document | None:
+def _body(request: ApiRequest) -> JsonObject | None:
     data = request.http.body
     if not data:
         return None
@@ -270,7 +270,7 @@ def _body(request: ApiRequest) -> Document | None:
     return _checked_options(document)
 
 
-def _mark(served: ServedResource, obj: Document, grace: int, now: datetime) -> None:
+def _mark(served: ServedResource, obj: JsonObject, grace: int, now: datetime) -> None:
     """Mark an object as being deleted: when it goes, and after how long. A later mark can only shorten the time."""
     metadata = obj["metadata"]
     moment = now + timedelta(seconds=grace)
@@ -298,7 +298,7 @@ def _check_phased(served: ServedResource, record: Record, options: DeleteOptions
             raise served.conflict(record.name, why)
 
 
-def _is_pending(metadata: Document, options: DeleteOptions) -> bool:
+def _is_pending(metadata: JsonObject, options: DeleteOptions) -> bool:
     """Return whether an object already has a grace period, and the delete does not shorten it."""
     before = metadata.get("deletionGracePeriodSeconds") or 0
     if "deletionTimestamp" not in metadata or not before:
@@ -312,7 +312,7 @@ def _asked(options: DeleteOptions) -> int:
     return 1 if seconds < 0 else seconds
 
 
-def _grace(served: ServedResource, obj: Document, options: DeleteOptions) -> int | None:
+def _grace(served: ServedResource, obj: JsonObject, options: DeleteOptions) -> int | None:
     """Return the seconds that an object has left; ``None`` for kinds without a grace period."""
     metadata = obj["metadata"]
     if "deletionTimestamp" not in metadata:
@@ -322,9 +322,9 @@ def _grace(served: ServedResource, obj: Document, options: DeleteOptions) -> int
     return _asked(options)
 
 
-def _options_document(options: DeleteOptions) -> Document:
+def _options_document(options: DeleteOptions) -> JsonObject:
     """Return the options of a delete in the form of an admission review."""
-    document: Document = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
+    document: JsonObject = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
     if options.grace_seconds is not None:
         document["gracePeriodSeconds"] = options.grace_seconds
     preconditions = {"uid": options.uid, "resourceVersion": options.resource_version}
@@ -355,7 +355,7 @@ def _read(data: bytes, media: str) -> Any:
         raise ValueError(str(error)) from None
 
 
-def _checked_options(document: Any) -> Document:
+def _checked_options(document: Any) -> JsonObject:
     if document is None:
         return {}
     if document.__class__ is not dict:

@@ -1,7 +1,5 @@
 """Evictions: deletes of pods that the disruption budget may reject, as `kubectl drain` sends them."""
 
-from typing import Any
-
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import DeleteOptions
 from steersman.apiserver.resources.catalog import Catalog
@@ -11,8 +9,8 @@ from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, bad_request, forbidden, internal_error
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.delete import AdmittedDeletion, Deleting
+from steersman.json_types import JsonObject
 
-Document = dict[str, Any]
 _REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
 _SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 #: Pods that no budget protects.
@@ -21,7 +19,7 @@ _RETRY_SECONDS = 10
 _MOST_DISRUPTED = 2000
 
 
-def check_eviction(eviction: Document, name: str) -> None:
+def check_eviction(eviction: JsonObject, name: str) -> None:
     """Reject a body that is not an eviction of the pod in the URL."""
     kind, version = eviction.get("kind") or "Eviction", eviction.get("apiVersion") or "policy/v1"
     if kind != "Eviction":
@@ -51,7 +49,7 @@ class Evicting:
             record = self._mark(served, pod, record, now)
         self._deleting.commit(AdmittedDeletion(request, record, options))
 
-    def _ask_budget(self, pod: Document, options: DeleteOptions, now: str) -> None:
+    def _ask_budget(self, pod: JsonObject, options: DeleteOptions, now: str) -> None:
         budgets = self._catalog.find("policy", "v1", "poddisruptionbudgets")
         if budgets is None:
             return
@@ -67,7 +65,7 @@ class Evicting:
             if not options.dry_run:
                 self._objects.put(budgets, {**budget, "status": status})
 
-    def _mark(self, served: ServedResource, pod: Document, record: Record, now: str) -> Record:
+    def _mark(self, served: ServedResource, pod: JsonObject, record: Record, now: str) -> Record:
         """Set the condition that tells why the pod is deleted."""
         status = pod.get("status") or {}
         others = [item for item in status.get("conditions") or () if item.get("type") != "DisruptionTarget"]
@@ -84,17 +82,17 @@ class Evicting:
         return self._objects.get(served, record.namespace, record.name) or record
 
 
-def _protects(budget: Document, labels: dict[str, str] | None) -> bool:
+def _protects(budget: JsonObject, labels: dict[str, str] | None) -> bool:
     """Return whether a budget selects a pod with these labels; without a selector it selects none."""
     selector = (budget.get("spec") or {}).get("selector")
     return selector is not None and selects(selector, labels)
 
 
-def _is_unprotected(pod: Document) -> bool:
+def _is_unprotected(pod: JsonObject) -> bool:
     return "deletionTimestamp" in pod["metadata"] or (pod.get("status") or {}).get("phase") in _UNPROTECTED
 
 
-def _may_go_unhealthy(pod: Document, budget: Document) -> bool:
+def _may_go_unhealthy(pod: JsonObject, budget: JsonObject) -> bool:
     """Return whether an unready pod may be evicted without using up a disruption."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
     if any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions):
@@ -106,7 +104,7 @@ def _may_go_unhealthy(pod: Document, budget: Document) -> bool:
     return wanted > 0 and (status.get("currentHealthy") or 0) >= wanted
 
 
-def _disrupted(budget: Document, pod: str, now: str) -> Document:
+def _disrupted(budget: JsonObject, pod: str, now: str) -> JsonObject:
     """Return the status of a budget after one more disruption; reject the eviction if none is allowed."""
     name, status = budget["metadata"]["name"], dict(budget.get("status") or {})
     if (status.get("observedGeneration") or 0) < (budget["metadata"].get("generation") or 0):
@@ -122,7 +120,7 @@ def _disrupted(budget: Document, pod: str, now: str) -> Document:
     return {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": {**pods, pod: now}}
 
 
-def _why_none(name: str, status: Document) -> str:
+def _why_none(name: str, status: JsonObject) -> str:
     wanted, have = status.get("desiredHealthy") or 0, status.get("currentHealthy") or 0
     if have <= wanted:
         return f"The disruption budget {name} needs {wanted} healthy pods and has {have} currently"
@@ -130,7 +128,7 @@ def _why_none(name: str, status: Document) -> str:
 
 
 def _too_many(why: str, seconds: int) -> Refusal:
-    details: Document = {"causes": [{"reason": "DisruptionBudget", "message": why}]}
+    details: JsonObject = {"causes": [{"reason": "DisruptionBudget", "message": why}]}
     headers: tuple[tuple[str, str], ...] = ()
     if seconds:
         details["retryAfterSeconds"] = seconds

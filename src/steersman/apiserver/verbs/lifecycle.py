@@ -1,13 +1,10 @@
 """Lifecycle of objects: whether a namespace still accepts new ones, and whether one has no finalizers left."""
 
-from typing import Any
-
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, not_found
-
-Document = dict[str, Any]
+from steersman.json_types import JsonObject
 
 
 class Lifecycle:
@@ -39,7 +36,7 @@ class Lifecycle:
         }
         return Refusal(403, "Forbidden", refusal.message, details={**(refusal.details or {}), "causes": [cause]})
 
-    def is_finished(self, served: ServedResource, obj: Document) -> bool:
+    def is_finished(self, served: ServedResource, obj: JsonObject) -> bool:
         """Return whether an object is being deleted and has no finalizers left."""
         metadata = obj["metadata"]
         if "deletionTimestamp" not in metadata or metadata.get("finalizers"):

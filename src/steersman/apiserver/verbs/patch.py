@@ -37,6 +37,7 @@ from steersman.apiserver.verbs.write_path import (
 from steersman.errors import ApiError, DecodeError
 from steersman.golang.strict_json import decode_json, settle_numbers, strict_message
 from steersman.golang.text import json_string, json_text, plain
+from steersman.json_types import JsonObject
 from steersman.objects.codec import encode_json
 from steersman.protocol.patches import (
     MalformedPatch,
@@ -48,7 +49,6 @@ from steersman.protocol.patches import (
 from steersman.validation.field_errors import invalid as invalid_field
 from steersman.validation.wire_types import WireTypeError
 
-Document = dict[str, Any]
 _REJECTED = "the server rejected our request due to an error in our request"
 
 
@@ -94,7 +94,7 @@ class Patching:
             raise bad_result(again, why, builtin=served.builtin) from None
 
 
-def _merged(served: ServedResource, media: str, live: Document, patch: Any) -> Any:
+def _merged(served: ServedResource, media: str, live: JsonObject, patch: Any) -> Any:
     if media == STRATEGIC_PATCH:
         # 80.0 is another key than 80, but becomes the same port.
         return settle_numbers(served.strategy.strategic_merge(live, patch))
@@ -135,7 +135,7 @@ def _decode(request: ApiRequest, document: Any, options: WriteOptions) -> Decode
     return decoded_object(request, options, read, has_fractions=has_fractions, warnings=warnings)
 
 
-def _first_fault(served: ServedResource, document: Document) -> str:
+def _first_fault(served: ServedResource, document: JsonObject) -> str:
     """Return the first type error in a document, in the order in which Go reads it; empty without one."""
     try:
         served.strategy.read(decode_json(encode_json(document)).value)
@@ -144,7 +144,7 @@ def _first_fault(served: ServedResource, document: Document) -> str:
     return ""
 
 
-def _check_same_type(request: ApiRequest, document: Document) -> None:
+def _check_same_type(request: ApiRequest, document: JsonObject) -> None:
     """Reject a document of a built-in kind to which a patch gave another type; only the kind may be left out."""
     served = request.served
     kind, api_version = document.get("kind") or served.kind, document.get("apiVersion")
@@ -179,9 +179,9 @@ class _UnreadableError(Exception):
         self.is_type = is_type
 
 
-def _as_left(patch: Document, live: Document) -> Document:
+def _as_left(patch: JsonObject, live: JsonObject) -> JsonObject:
     """Return a strategic patch as the merge leaves it: without directives to replace, and without some nulls."""
-    left: Document = _without_unmatched_nulls(patch, live)
+    left: JsonObject = _without_unmatched_nulls(patch, live)
     return left
 
 
@@ -215,7 +215,7 @@ def _restore_fault(why: str) -> str:
     return why
 
 
-def _check_typed(document: Document) -> None:
+def _check_typed(document: JsonObject) -> None:
     """Reject a custom object that a patch has left without a kind or an API version."""
     for key in ("apiVersion", "kind"):
         value = document.get(key)
@@ -231,13 +231,13 @@ def _check_typed(document: Document) -> None:
         raise Refusal(500, "InternalError", text, details={"causes": [{"message": missing}]})
 
 
-def bad_result(document: Document, why: str, *, builtin: bool) -> Refusal:
+def bad_result(document: JsonObject, why: str, *, builtin: bool) -> Refusal:
     """422: the patched object cannot be read; it is quoted as the patch left it."""
     text = _document_text(document, builtin=builtin)
     return invalid("", "", "", [invalid_field("patch", text, why)])
 
 
-def _document_text(document: Document, *, builtin: bool) -> str:
+def _document_text(document: JsonObject, *, builtin: bool) -> str:
     parts = {key: json_text(value) for key, value in document.items()}
     metadata = document.get("metadata")
     if builtin and metadata.__class__ is dict:
@@ -245,7 +245,7 @@ def _document_text(document: Document, *, builtin: bool) -> str:
     return "{" + ",".join(f"{json_string(key)}:{parts[key]}" for key in sorted(parts)) + "}"
 
 
-def _struct_text(metadata: Document) -> str:
+def _struct_text(metadata: JsonObject) -> str:
     """Encode metadata in the order of its Go struct; maps are sorted."""
     shown = ordered(metadata)
     for key in ("labels", "annotations"):
@@ -295,7 +295,7 @@ def _without_nulls_in_lists(patch: Any, *, is_inside: bool = False) -> Any:
     return patch
 
 
-def patched(media: str, live: Document, patch: Any) -> Any:
+def patched(media: str, live: JsonObject, patch: Any) -> Any:
     """Apply a JSON or merge patch."""
     if media == MERGE_PATCH:
         return apply_merge_patch(live, _without_nulls_in_lists(patch))
@@ -311,7 +311,7 @@ def patched(media: str, live: Document, patch: Any) -> Any:
         raise refusal_of(error) from None
 
 
-def patch_document(media: str, document: Document, data: bytes) -> Document:
+def patch_document(media: str, document: JsonObject, data: bytes) -> JsonObject:
     """Patch a document without a kind's rules: a strategic merge is a plain merge there."""
     patch = _READERS[media](data)
     made = patched(MERGE_PATCH if media == STRATEGIC_PATCH else media, document, patch)

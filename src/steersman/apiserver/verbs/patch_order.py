@@ -5,8 +5,10 @@ It writes the objects that a patch goes through with their members sorted; all o
 
 from typing import Any
 
+from steersman.json_types import JsonObject
+
 #: The objects that a patch touches: members by name, each with the objects inside.
-_Way = dict[str, Any]
+_Way = JsonObject
 
 
 def in_read_order(document: Any, patch: Any) -> Any:

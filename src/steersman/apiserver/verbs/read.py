@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.options import ListOptions, list_options, version_or_400, version_or_500
@@ -20,7 +20,6 @@ from steersman.errors import ApiError, DecodeError
 from steersman.golang.strict_json import decode_json as go_decode
 from steersman.objects.codec import encode_json
 
-Document = dict[str, Any]
 _TOKEN_VERSION = "meta.k8s.io/v1"  # noqa: S105 - the format's name, no secret
 
 

@@ -1,7 +1,6 @@
 """Reviews: who a user is and what they may do, asked by creating an object that is not stored."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from steersman.apiserver.access.authentication import Authentication
 from steersman.apiserver.access.rbac.authorizer import Rbac, aggregated
@@ -15,16 +14,16 @@ from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.status import Refusal, advance, bad_request, invalid
 from steersman.apiserver.verbs.decoding import decode_unstored
 from steersman.apiserver.verbs.write_path import WRONG_NAMESPACE, Decoded
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import FieldError
 from steersman.validation.field_errors import invalid as invalid_field
 
-Document = dict[str, Any]
 _FORBIDDEN_PATH = "disallowed on this kind of request"
 
 
-def user_document(user: User) -> Document:
+def user_document(user: User) -> JsonObject:
     """Return a user in the form of a review's status."""
-    told: Document = {"username": user.name}
+    told: JsonObject = {"username": user.name}
     if user.uid:
         told["uid"] = user.uid
     if user.groups:
@@ -41,7 +40,7 @@ class Reviews:
         self._ownership = ownership
         self._authentication = authentication
         self._rbac = rbac
-        self._by_kind: Mapping[str, Callable[[ApiRequest, Document], Document]] = {
+        self._by_kind: Mapping[str, Callable[[ApiRequest, JsonObject], JsonObject]] = {
             "SelfSubjectAccessReview": self._self_access,
             "SubjectAccessReview": self._access,
             "LocalSubjectAccessReview": self._local_access,
@@ -60,7 +59,7 @@ class Reviews:
         obj = advance(self._reviewed, decoded)
         return ApiResponse(201, document=obj, is_object=False, warnings=decoded.warnings)
 
-    def _reviewed(self, decoded: Decoded) -> Document:
+    def _reviewed(self, decoded: Decoded) -> JsonObject:
         request, obj = decoded.request, decoded.obj
         if obj["metadata"].get("namespace", "") not in ("", request.info.namespace):
             raise bad_request(WRONG_NAMESPACE)
@@ -70,7 +69,7 @@ class Reviews:
         obj["status"] = self._by_kind[request.served.kind](request, obj)
         return obj
 
-    def _verdict(self, user: User, spec: Document) -> Document:
+    def _verdict(self, user: User, spec: JsonObject) -> JsonObject:
         attributes = spec.get("resourceAttributes")
         if attributes is None:
             asked = spec.get("nonResourceAttributes") or {}
@@ -87,12 +86,12 @@ class Reviews:
         decision = self._rbac.decide(user, attributes.get("verb", ""), info)
         return {**_told(decision.allowed, decision.reason), **_selector_faults(attributes)}
 
-    def _self_access(self, request: ApiRequest, obj: Document) -> Document:
+    def _self_access(self, request: ApiRequest, obj: JsonObject) -> JsonObject:
         spec = obj.get("spec") or {}
         _check(obj, _attribute_errors(spec))
         return self._verdict(request.user, spec)
 
-    def _access(self, request: ApiRequest, obj: Document) -> Document:
+    def _access(self, request: ApiRequest, obj: JsonObject) -> JsonObject:
         del request
         spec = obj.get("spec") or {}
         _check(obj, [*_attribute_errors(spec), *_subject_errors(spec)])
@@ -100,7 +99,7 @@ class Reviews:
         user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), extra)
         return self._verdict(user, spec)
 
-    def _local_access(self, request: ApiRequest, obj: Document) -> Document:
+    def _local_access(self, request: ApiRequest, obj: JsonObject) -> JsonObject:
         spec = obj.get("spec") or {}
         given = (spec.get("resourceAttributes") or {}).get("namespace", "")
         errors = [*_attribute_errors(spec), *_subject_errors(spec)]
@@ -111,13 +110,13 @@ class Reviews:
         _check({**obj, "metadata": {**obj["metadata"], "namespace": ""}}, errors)
         return self._access(request, {**obj, "metadata": {}})
 
-    def _rules(self, request: ApiRequest, obj: Document) -> Document:
+    def _rules(self, request: ApiRequest, obj: JsonObject) -> JsonObject:
         spec = obj.get("spec") or {}
         if not spec.get("namespace"):
             raise bad_request("no namespace on request")
         obj["spec"], obj["metadata"] = {}, {}
         rules, faults = self._rbac.rules(request.user, spec["namespace"])
-        told: Document = {
+        told: JsonObject = {
             "resourceRules": [document_of(rule) for rule in rules if rule.resources],
             "nonResourceRules": [document_of(rule) for rule in rules if rule.paths],
             "incomplete": False,
@@ -126,11 +125,11 @@ class Reviews:
             told["evaluationError"] = aggregated(faults)
         return told
 
-    def _self(self, request: ApiRequest, obj: Document) -> Document:
+    def _self(self, request: ApiRequest, obj: JsonObject) -> JsonObject:
         obj["metadata"]["creationTimestamp"] = request.context.now
         return {"userInfo": user_document(request.user)}
 
-    def _token(self, request: ApiRequest, obj: Document) -> Document:
+    def _token(self, request: ApiRequest, obj: JsonObject) -> JsonObject:
         del request
         spec = obj.get("spec") or {}
         if not spec.get("token"):
@@ -147,11 +146,11 @@ class Reviews:
         return {"authenticated": True, "user": user_document(verified.user), "audiences": shared}
 
 
-def _told(allowed: bool, reason: str) -> Document:
+def _told(allowed: bool, reason: str) -> JsonObject:
     return {"allowed": allowed, "reason": reason} if reason else {"allowed": allowed}
 
 
-def _check(obj: Document, errors: list[FieldError]) -> None:
+def _check(obj: JsonObject, errors: list[FieldError]) -> None:
     """Reject a review without a question, with two, or with metadata."""
     metadata = {key: value for key, value in obj["metadata"].items() if value}
     if set(metadata) - {"managedFields"}:
@@ -160,7 +159,7 @@ def _check(obj: Document, errors: list[FieldError]) -> None:
         raise invalid("", "authorization.k8s.io", "", errors)
 
 
-def _attribute_errors(spec: Document) -> list[FieldError]:
+def _attribute_errors(spec: JsonObject) -> list[FieldError]:
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and path is not None:
         why = "cannot be specified in combination with resourceAttributes"
@@ -179,18 +178,18 @@ def _attribute_errors(spec: Document) -> list[FieldError]:
     ]
 
 
-def _path_text(spec: Document) -> Document:
+def _path_text(spec: JsonObject) -> JsonObject:
     asked = spec.get("nonResourceAttributes") or {}
     return {"Path": asked.get("path", ""), "Verb": asked.get("verb", "")}
 
 
-def _subject_errors(spec: Document) -> list[FieldError]:
+def _subject_errors(spec: JsonObject) -> list[FieldError]:
     if spec.get("user") or spec.get("groups"):
         return []
     return [invalid_field("spec.user", "", "at least one of user or group must be specified")]
 
 
-def _selector_faults(attributes: Document) -> Document:
+def _selector_faults(attributes: JsonObject) -> JsonObject:
     """Return the error about a selector that cannot be parsed; it is ignored."""
     selector = (attributes.get("labelSelector") or {}).get("rawSelector")
     if not selector:

@@ -31,12 +31,12 @@ from steersman.errors import ApiError
 from steersman.golang.equality import json_equal
 from steersman.golang.strict_json import strict_message
 from steersman.golang.text import plain
+from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind
 from steersman.validation.field_errors import FieldError
 from steersman.validation.field_errors import invalid as invalid_field
 from steersman.validation.wire_types import Reading, WireTypeError
 
-Document = dict[str, Any]
 _NO_CONVERSION = "request to convert CR to an invalid group/version: autoscaling/v1"
 _SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
 _BUILTIN_PATHS = (("spec", "replicas"), ("status", "replicas"))
@@ -97,7 +97,7 @@ class Scaling:
             raise invalid("", "", "", [invalid_field("patch", shown, why)])
         return self._write(request, record, wanted, options)
 
-    def _apply(self, request: ApiRequest, record: Record, live: Document, options: WriteOptions) -> ApiResponse:
+    def _apply(self, request: ApiRequest, record: Record, live: JsonObject, options: WriteOptions) -> ApiResponse:
         """Apply a scale; that of a custom resource accepts only its current values, then owned by the manager, too."""
         parent = self._objects.document(request.served, record)
         config = read_configuration(request.http.body).document
@@ -124,14 +124,14 @@ class Scaling:
             other.api_version: self._spec_path(other) if "scale" in other.subresources else None for other in versions
         }
 
-    def _owned(self, served: ServedResource, parent: Document, scale: Document) -> Document:
+    def _owned(self, served: ServedResource, parent: JsonObject, scale: JsonObject) -> JsonObject:
         """Return a scale with the managers that own its replicas."""
         listed = scale_entries(parent["metadata"].get("managedFields") or [], self._paths(served))
         if not listed:
             return scale
         return {**scale, "metadata": {**scale["metadata"], "managedFields": listed}}
 
-    def _entries(self, request: ApiRequest, parent: Document, scale: Document, replicas: int) -> Entries:
+    def _entries(self, request: ApiRequest, parent: JsonObject, scale: JsonObject, replicas: int) -> Entries:
         """Return the managers that own the replicas after a write to the scale."""
         owned = self._owned(request.served, parent, scale)
         # 0 replicas are left out, so no manager owns them.
@@ -144,7 +144,7 @@ class Scaling:
         self,
         request: ApiRequest,
         record: Record,
-        wanted: Document,
+        wanted: JsonObject,
         options: WriteOptions,
         *,
         entries: Entries | None = None,
@@ -164,7 +164,7 @@ class Scaling:
         self,
         request: ApiRequest,
         record: Record,
-        wanted: Document,
+        wanted: JsonObject,
         options: WriteOptions,
         entries: Entries | None,
     ) -> Decoded:
@@ -188,7 +188,7 @@ class Scaling:
             obj["metadata"]["managedFields"] = kept
         return Decoded(request, options, obj, is_merged=True)
 
-    def _admitted(self, request: ApiRequest, record: Record, wanted: Document, options: WriteOptions) -> Review:
+    def _admitted(self, request: ApiRequest, record: Record, wanted: JsonObject, options: WriteOptions) -> Review:
         """Mutate and validate a scale, which is an object of its own to webhooks."""
         if not self._admission.is_active:
             return Review(wanted)
@@ -198,7 +198,7 @@ class Scaling:
         wanted = {**head, "spec": wanted.get("spec") or {}, "status": live["status"]}
         return self._admission.review_scale(request, wanted, live, options)
 
-    def _check(self, served: ServedResource, record: Record, metadata: Document) -> None:
+    def _check(self, served: ServedResource, record: Record, metadata: JsonObject) -> None:
         uid = metadata.get("uid", "")
         if uid and uid != record.uid:
             raise served.conflict(
@@ -214,7 +214,7 @@ class Scaling:
             return simple_path(strategy.scale["specReplicasPath"])
         return _BUILTIN_PATHS[0]
 
-    def _scale(self, served: ServedResource, record: Record, *, missing: int | None = None) -> Document:
+    def _scale(self, served: ServedResource, record: Record, *, missing: int | None = None) -> JsonObject:
         """Return the scale of an object; ``missing`` is the number of replicas if a custom resource has none."""
         obj = self._objects.document(served, record)
         metadata = obj["metadata"]
@@ -233,7 +233,7 @@ class Scaling:
             given = obj["spec"].get("selector")
             plain = {"matchLabels": given} if served.kind == "ReplicationController" else given
             selector = selector_text(plain)
-        status: Document = {"replicas": current}
+        status: JsonObject = {"replicas": current}
         if selector:
             status["selector"] = selector
         return {
@@ -259,18 +259,18 @@ def _type_fault(scale: Any, *, is_strict: bool) -> str:
     return strict_message(faults) if faults else ""
 
 
-def _is_same(scale: Document, other: Document) -> bool:
+def _is_same(scale: JsonObject, other: JsonObject) -> bool:
     """Return whether two scales are equal except for their managed fields."""
     left, right = ({**one, "metadata": {**one["metadata"], "managedFields": None}} for one in (scale, other))
     return json_equal(left, right)
 
 
-def _replicas(scale: Document) -> int:
+def _replicas(scale: JsonObject) -> int:
     """Return the replicas of a Scale, 0 if it has none."""
     return (scale.get("spec") or {}).get("replicas") or 0
 
 
-def _errors(scale: Document) -> list[FieldError]:
+def _errors(scale: JsonObject) -> list[FieldError]:
     replicas = _replicas(scale)
     if replicas < 0:
         return [invalid_field("spec.replicas", replicas, "must be greater than or equal to 0")]

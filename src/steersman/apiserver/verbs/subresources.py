@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from steersman.apiserver.admission.chain import Admission, Review
 from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
@@ -19,9 +19,9 @@ from steersman.apiserver.verbs.patch import Patching
 from steersman.apiserver.verbs.pod_logs import check_log_options
 from steersman.apiserver.verbs.scale import Scaling
 from steersman.apiserver.verbs.token_requests import TokenRequests
+from steersman.json_types import JsonObject
 from steersman.protocol.http import Exchange, Response
 
-Document = dict[str, Any]
 #: Parts that need the permission to create even for a GET, the only method that opens a WebSocket: they run programs.
 _RUNNING = ("exec", "attach", "portforward")
 
@@ -29,7 +29,7 @@ _RUNNING = ("exec", "attach", "portforward")
 class PodServer(Protocol):
     """Serves the logs, shells and ports of the pods of one node."""
 
-    def handle(self, part: str, pod: Document, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
+    def handle(self, part: str, pod: JsonObject, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
         """Answer a request to a part of a pod of this node; a ``Refusal``, raised at once or later, is the response."""
 
 
@@ -106,7 +106,7 @@ class Subresources:
         if part in _RUNNING and request.http.method == "GET" and not self._may_create(request):
             raise request.served.forbidden(request.info.name, "")
         record = self._record(request)
-        obj: Document = {}
+        obj: JsonObject = {}
         if request.served.plural == "pods" and part != "proxy":
             obj = self._objects.document(request.served, record)
             if part != "portforward":
@@ -139,7 +139,7 @@ class Subresources:
         if self._objects.store.get("nodes", "", node) is None:
             raise request.served.not_found(node)
 
-    def _admitted(self, request: ApiRequest, obj: Document, options: WriteOptions) -> Review:
+    def _admitted(self, request: ApiRequest, obj: JsonObject, options: WriteOptions) -> Review:
         """Mutate and validate an object that is not stored."""
         if not self._admission.is_active:
             return Review(obj)
@@ -176,12 +176,12 @@ class Subresources:
         advance(lambda value: self._evict_admitted(request, record, value.obj, dry_run=written.dry_run), review)
         return _created(review)
 
-    def _evict_admitted(self, request: ApiRequest, record: Record, eviction: Document, *, dry_run: bool) -> None:
+    def _evict_admitted(self, request: ApiRequest, record: Record, eviction: JsonObject, *, dry_run: bool) -> None:
         options = delete_options(Query(), eviction.get("deleteOptions") or {})
         self._evicting.evict(request, record, replace(options, dry_run=True) if dry_run else options)
 
 
-def _check_unbound(pod: Document) -> None:
+def _check_unbound(pod: JsonObject) -> None:
     """Reject a binding of a pod that has a node, is being deleted, or is not to be scheduled yet."""
     name, why = pod["metadata"]["name"], ""
     if "deletionTimestamp" in pod["metadata"]:
@@ -194,7 +194,7 @@ def _check_unbound(pod: Document) -> None:
         raise conflict("pods/binding", "", name, why)
 
 
-def _check_container(obj: Document, query: Query) -> None:
+def _check_container(obj: JsonObject, query: Query) -> None:
     names = [container["name"] for key in ("initContainers", "containers") for container in obj["spec"].get(key) or ()]
     wanted = query.text("container")
     pod = obj["metadata"]["name"]

@@ -1,7 +1,6 @@
 """TokenRequest: a token for a service account, requested by creating an object that is not stored."""
 
 from functools import cache
-from typing import Any
 
 from steersman.apiserver.access.service_account_tokens import AUDIENCE, BOUND_TO, Bound, ServiceAccountTokens
 from steersman.apiserver.admission.chain import Admission, Review
@@ -14,20 +13,20 @@ from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import advance, bad_request, conflict, invalid, not_found
 from steersman.apiserver.verbs.decoding import read_request_body
 from steersman.apiserver.verbs.write_path import WRONG_NAMESPACE
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.times import format_time
 from steersman.validation.field_errors import FieldError
 from steersman.validation.field_errors import invalid as invalid_field
 
-Document = dict[str, Any]
 _KIND = GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest")
 _SHORTEST, _LONGEST, _USUAL = 600, 1 << 32, 3600
 
 
 @cache
 def _endpoint() -> Endpoint:
-    empty: Document = {"spec": {"boundObjectRef": {}}}
+    empty: JsonObject = {"spec": {"boundObjectRef": {}}}
     return Endpoint(api_version=_KIND.api_version, type=builtin_types.type_of(_KIND), subresource="token", empty=empty)
 
 
@@ -47,7 +46,7 @@ class TokenRequests:
         document = advance(lambda value: self._issue(request, value.obj), review)
         return ApiResponse(201, document=document, is_object=False, warnings=review.warnings)
 
-    def _read(self, request: ApiRequest) -> Document:
+    def _read(self, request: ApiRequest) -> JsonObject:
         """Read a request, with its defaults and its owner."""
         body = read_request_body(request, "TokenRequest").document
         metadata, spec = dict(body.get("metadata") or {}), dict(body.get("spec") or {})
@@ -58,7 +57,7 @@ class TokenRequests:
         obj = {"kind": _KIND.kind, "apiVersion": _KIND.api_version, "metadata": metadata, "spec": spec}
         return updater.create(obj, request.manager, endpoint=_endpoint(), time=request.context.now)
 
-    def _issue(self, request: ApiRequest, obj: Document) -> Document:
+    def _issue(self, request: ApiRequest, obj: JsonObject) -> JsonObject:
         record = self._objects.get(request.served, request.info.namespace, request.info.name)
         if record is None:
             raise request.served.not_found(request.info.name)
@@ -83,7 +82,7 @@ class TokenRequests:
         status = {"token": token, "expirationTimestamp": format_time(end)}
         return {**obj, "metadata": shown, "spec": answered, "status": status}
 
-    def _bound(self, request: ApiRequest, reference: Document | None, account: str) -> Bound | None:
+    def _bound(self, request: ApiRequest, reference: JsonObject | None, account: str) -> Bound | None:
         """Return the object to which a token is to be bound."""
         if reference is None:
             return None

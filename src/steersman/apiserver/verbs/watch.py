@@ -20,11 +20,11 @@ from steersman.apiserver.status import Refusal, version_too_large
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.watch.hub import Variant, Watcher, WatchHub, expired_status, frame
 from steersman.clock import Clock
+from steersman.json_types import JsonObject
 from steersman.objects.codec import encode_json
 from steersman.protocol.http import Exchange, Stream
 from steersman.randomness import Randomness
 
-Document = dict[str, Any]
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 #: A watch without a time limit ends somewhere in this range of seconds.
 _SHORTEST, _LONGEST = 1800.0, 3600.0
@@ -132,7 +132,7 @@ class Watching:
             obj = _bookmark(request.served.kind, request.served.api_version, version, is_end=is_end)
             return encode_json(_table([obj], str(version), is_first=False, is_bookmark=True))
 
-        def _table(objects: list[Document], version: str, *, is_first: bool, is_bookmark: bool = False) -> Document:
+        def _table(objects: list[JsonObject], version: str, *, is_first: bool, is_bookmark: bool = False) -> JsonObject:
             shown = [] if is_bookmark else objects
             made = table(shown, {"resourceVersion": version}, style, self._clock.now())
             if not is_first:
@@ -155,28 +155,28 @@ def _converted(served: ServedResource, stream: Stream, variant: Variant) -> Conv
     if converter is None:
         return None
 
-    def shape(obj: Document, is_first: bool) -> bytes:
+    def shape(obj: JsonObject, is_first: bool) -> bytes:
         return variant.render(Record(obj, int(obj["metadata"]["resourceVersion"]), {}), is_first)
 
-    def fetch(objects: list[Document]) -> Awaitable[list[Document]]:
+    def fetch(objects: list[JsonObject]) -> Awaitable[list[JsonObject]]:
         return converter.fetch(objects, served.api_version)
 
     return ConvertedStream(stream, fetch, shape)
 
 
-def _bookmark_row(metadata: Document, style: TableStyle) -> Document:
+def _bookmark_row(metadata: JsonObject, style: TableStyle) -> JsonObject:
     """Return the row of a bookmark, an object with only a version."""
-    empty: Document = {"metadata": {"name": "", **metadata}, "spec": {}, "status": {}}
+    empty: JsonObject = {"metadata": {"name": "", **metadata}, "spec": {}, "status": {}}
     cells = [_cell_of_nothing(column, empty) for column in style.columns]
     return {"cells": cells, "object": partial_metadata({"metadata": metadata}, style.version)}
 
 
-def _cell_of_nothing(column: Column, empty: Document) -> Any:
+def _cell_of_nothing(column: Column, empty: JsonObject) -> Any:
     return column.cell(empty, datetime.fromtimestamp(0, UTC))
 
 
-def _bookmark(kind: str, api_version: str, version: int, *, is_end: bool) -> Document:
-    metadata: Document = {"resourceVersion": str(version)}
+def _bookmark(kind: str, api_version: str, version: int, *, is_end: bool) -> JsonObject:
+    metadata: JsonObject = {"resourceVersion": str(version)}
     if is_end:
         metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
     return {"kind": kind, "apiVersion": api_version, "metadata": metadata}

@@ -62,7 +62,6 @@ What holds everywhere:
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -79,10 +78,10 @@ from steersman.apiserver.verbs.lifecycle import Lifecycle
 from steersman.golang.empty_values import put_back, without_empties
 from steersman.golang.equality import json_equal
 from steersman.golang.strict_json import settle_numbers
+from steersman.json_types import JsonObject
 from steersman.objects.codec import encode_json
 from steersman.validation.object_meta import finalizer_warnings
 
-Document = dict[str, Any]
 #: How often a generated name is tried again when it is taken.
 _NAME_TRIES = 8
 _NAME_LIMIT = 63 - 5
@@ -100,9 +99,9 @@ class Decoded(Struct, frozen=True, gc=False):
 
     request: ApiRequest
     options: WriteOptions
-    obj: Document
+    obj: JsonObject
     #: The same with marks where a map or list was given empty (see ``golang/empty_values``); ``None`` without any.
-    given: Document | None = None
+    given: JsonObject | None = None
     #: Whether it may have numbers such as 1.0, which are stored as 1 but validated as they are.
     has_fractions: bool = False
     #: Whether the server merged it from the live object, together with its owners, as apply and scale do.
@@ -117,7 +116,7 @@ class Existing(Struct, frozen=True, gc=False):
     """The live object that a write replaces."""
 
     record: Record
-    document: Document
+    document: JsonObject
 
     def __repr__(self) -> str:
         return f"Existing({self.record!r})"
@@ -134,7 +133,7 @@ class Write(Struct, frozen=True, gc=False):
     #: The live object; ``None`` for a new one.
     existing: Existing | None
     #: As in `Decoded`.
-    given: Document | None
+    given: JsonObject | None
     has_fractions: bool
     is_merged: bool
     #: The resourceVersion that came with a new object, which should have none.
@@ -148,7 +147,7 @@ class Stage(Struct, frozen=True, gc=False):
     """A write that has come this far."""
 
     write: Write
-    obj: Document
+    obj: JsonObject
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -175,7 +174,7 @@ class Validated(Stage, frozen=True, gc=False):
     """An object that keeps the rules of its kind, in the form in which it is stored."""
 
     #: The object as the rules saw it, with marks of what was given empty.
-    marked: Document = {}
+    marked: JsonObject = {}
 
 
 class Approved(Validated, frozen=True, gc=False):
@@ -265,14 +264,14 @@ class ObjectWriter:
             strategy.prepare_update(obj, live, write.subresource, context)
         return Prepared(write, obj, admitted.warnings)
 
-    def _identified(self, write: Write, metadata: Document) -> Document:
+    def _identified(self, write: Write, metadata: JsonObject) -> JsonObject:
         """Return the metadata of a new object with a name, if it is to be generated, a uid and a time."""
         if not metadata.get("name") and metadata.get("generateName"):
             metadata["name"] = self._free_name(write, metadata)
         context = write.request.context
         return ordered({**metadata, "uid": context.randomness.uid(), "creationTimestamp": context.now})
 
-    def _free_name(self, write: Write, metadata: Document) -> str:
+    def _free_name(self, write: Write, metadata: JsonObject) -> str:
         prefix = metadata["generateName"][:_NAME_LIMIT]
         name = ""
         for _ in range(_NAME_TRIES):
@@ -358,7 +357,7 @@ class ObjectWriter:
         served.strategy.after_commit(obj, live)
         return raw
 
-    def _is_stored(self, served: ServedResource, existing: Existing, obj: Document, *, is_whole: bool) -> bool:
+    def _is_stored(self, served: ServedResource, existing: Existing, obj: JsonObject, *, is_whole: bool) -> bool:
         """Return whether the stored object is already the one to be written."""
         if not _is_unchanged(obj, existing.document) or not self._objects.is_stored_so(served, existing.record):
             return False
@@ -396,11 +395,11 @@ def _write(decoded: Decoded, existing: Existing | None, version: str) -> Write:
     )
 
 
-def _live(write: Write) -> Document | None:
+def _live(write: Write) -> JsonObject | None:
     return None if write.existing is None else write.existing.document
 
 
-def place(request: ApiRequest, metadata: Document) -> None:
+def place(request: ApiRequest, metadata: JsonObject) -> None:
     """Put an object into the namespace of the request; cluster-wide objects have none, whatever they say."""
     if not request.served.namespaced:
         metadata.pop("namespace", None)
@@ -413,12 +412,12 @@ def place(request: ApiRequest, metadata: Document) -> None:
         metadata["namespace"] = wanted
 
 
-def without_duplicate_owners(request: ApiRequest, metadata: Document) -> list[str]:
+def without_duplicate_owners(request: ApiRequest, metadata: JsonObject) -> list[str]:
     """Keep each owner once; return the warning about those that are listed again."""
     return meta.without_duplicate_owners(metadata, is_patch=request.http.method == "PATCH")
 
 
-def _finalizer_warnings(metadata: Document, live: Document | None) -> Sequence[str]:
+def _finalizer_warnings(metadata: JsonObject, live: JsonObject | None) -> Sequence[str]:
     if live is not None and metadata["finalizers"] == live["metadata"].get("finalizers"):
         return ()
     return finalizer_warnings(metadata["finalizers"])
@@ -434,7 +433,7 @@ def _reject_version(write: Write) -> None:
         raise internal_error("resourceVersion should not be set on objects to be created")
 
 
-def _fit_into_storage(served: ServedResource, obj: Document, size: int, *, is_merged: bool) -> None:
+def _fit_into_storage(served: ServedResource, obj: JsonObject, size: int, *, is_merged: bool) -> None:
     """Reject an object that etcd would not store; like kube-apiserver try it without its managed fields first.
 
     ``size`` is that of everything the object was made of: most are so small that nothing needs to be encoded, unless a
@@ -455,7 +454,7 @@ def _taken(served: ServedResource, existing: Record) -> Refusal:
     return Refusal(409, "AlreadyExists", f"object is being deleted: {refusal.message}", details=refusal.details)
 
 
-def _is_unchanged(obj: Document, live: Document) -> bool:
+def _is_unchanged(obj: JsonObject, live: JsonObject) -> bool:
     """Return whether a write changes nothing but the times of its field managers."""
     if json_equal(obj, live):
         return True
@@ -465,7 +464,7 @@ def _is_unchanged(obj: Document, live: Document) -> bool:
     return json_equal(_timeless(obj), _timeless(live))
 
 
-def _timeless(obj: Document) -> Document:
+def _timeless(obj: JsonObject) -> JsonObject:
     metadata = obj["metadata"]
     managed = [{**entry, "time": None} for entry in metadata["managedFields"]]
     return {**obj, "metadata": {**metadata, "managedFields": managed}}
@@ -491,6 +490,6 @@ _ORDER = (
 )
 
 
-def ordered(metadata: Document) -> Document:
+def ordered(metadata: JsonObject) -> JsonObject:
     """Return metadata in the order in which Kubernetes writes it."""
     return {name: metadata[name] for name in _ORDER if name in metadata}

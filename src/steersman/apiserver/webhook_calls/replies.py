@@ -5,16 +5,16 @@ from typing import Any
 from steersman.apiserver.webhook_calls.targets import CallFailed, Reply
 from steersman.errors import DecodeError
 from steersman.golang.text import quoted
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
 
-Document = dict[str, Any]
 _OK = 200
 _MULTIPLE_CHOICES = 300
 _BAD_REQUEST = 400
 _TYPE = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
 
-def document_of(reply: Reply, kind: str, api_version: str) -> Document:
+def document_of(reply: Reply, kind: str, api_version: str) -> JsonObject:
     """Parse a reply as a review of a kind; the caller checks its response."""
     _check_status(reply)
     if not reply.body:
@@ -24,7 +24,7 @@ def document_of(reply: Reply, kind: str, api_version: str) -> Document:
         raise CallFailed(
             f"couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type {_TYPE}"
         )
-    found: Document = document
+    found: JsonObject = document
     _check_kind(found, kind, api_version)
     return found
 
@@ -48,7 +48,7 @@ def _check_status(reply: Reply) -> None:
     raise CallFailed(f"an error on the server ({quoted(shown or 'unknown')}) has prevented the request from succeeding")
 
 
-def _check_kind(document: Document, kind: str, api_version: str) -> None:
+def _check_kind(document: JsonObject, kind: str, api_version: str) -> None:
     """Reject a reply that is not a review; one without kind and apiVersion is left to the caller."""
     group, _, wanted = api_version.rpartition("/")
     given_kind, given = document.get("kind") or "", document.get("apiVersion") or ""

@@ -5,10 +5,10 @@ import ipaddress
 import posixpath
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import urlsplit
 
-Document = dict[str, Any]
+from steersman.json_types import JsonObject
+
 _HTTPS = 443
 
 
@@ -53,7 +53,7 @@ class WebhookOptions:
     remote: bool = False
 
 
-def target_of(config: Document, options: WebhookOptions) -> Target:
+def target_of(config: JsonObject, options: WebhookOptions) -> Target:
     """Return the address in a client configuration; raise `CallFailed` if it must not or cannot be called."""
     authority = base64.b64decode(config.get("caBundle") or "")
     service = config.get("service")
@@ -68,7 +68,7 @@ def target_of(config: Document, options: WebhookOptions) -> Target:
     return target
 
 
-def _service_target(service: Document, authority: bytes, options: WebhookOptions) -> Target:
+def _service_target(service: JsonObject, authority: bytes, options: WebhookOptions) -> Target:
     namespace, name = service.get("namespace", ""), service.get("name", "")
     port = service.get("port") or _HTTPS
     known = options.services.get(f"{namespace}/{name}:{port}") or options.services.get(f"{namespace}/{name}")
@@ -80,7 +80,7 @@ def _service_target(service: Document, authority: bytes, options: WebhookOptions
     return Target(url_of({"service": service}), (host.strip("[]"), int(number)), f"{name}.{namespace}.svc", authority)
 
 
-def url_of(config: Document) -> str:
+def url_of(config: JsonObject) -> str:
     """Return the URL under which a webhook is called, as messages show it."""
     service = config.get("service")
     if service is None:

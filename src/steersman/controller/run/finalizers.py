@@ -4,17 +4,16 @@ Adding and removing are patches with the version that they were computed from, s
 meanwhile causes a conflict and is never overwritten.
 """
 
-from typing import Any
-
 from steersman.client.interfaces import Reader, ReaderWriter, Writer
 from steersman.errors import Conflict, NotFound
+from steersman.json_types import JsonObject
 from steersman.objects.resource import KubeObject
 
 #: Attempts of removing with a fresh object while other writers change it.
 _TRIES = 5
 
 
-def _patch(obj: KubeObject, finalizers: list[str]) -> dict[str, Any]:
+def _patch(obj: KubeObject, finalizers: list[str]) -> JsonObject:
     return {"metadata": {"finalizers": finalizers, "resourceVersion": obj.resource_version}}
 
 

@@ -1,10 +1,9 @@
 """Objects that do not decode: reported by an event and a condition, and not reconciled until they change."""
 
-from typing import Any
-
 from steersman.client.interfaces import PatchWriter
 from steersman.clock import Clock
 from steersman.errors import SteersmanError
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode
 from steersman.objects.identity import ApiResource
 from steersman.objects.resource import Unstructured
@@ -13,7 +12,7 @@ from steersman.objects.times import format_time
 REASON = "Malformed"
 
 
-def condition_patch(obj: Unstructured, message: str, clock: Clock) -> dict[str, Any] | None:
+def condition_patch(obj: Unstructured, message: str, clock: Clock) -> JsonObject | None:
     """Return the patch that sets Ready=False and keeps the other conditions; ``None`` if it is set already."""
     status = obj.content.get("status")
     known = status.get("conditions") if isinstance(status, dict) else None

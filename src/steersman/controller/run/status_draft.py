@@ -8,6 +8,7 @@ from steersman.client.interfaces import Writer, Written
 from steersman.controller.run.pause import CONDITION as PAUSE_CONDITION
 from steersman.controller.run.pause import REASON as PAUSE_REASON
 from steersman.errors import AlreadyOwned
+from steersman.json_types import JsonObject
 from steersman.objects.codec import bytes_read, decode_as, decode_json, encode_json
 from steersman.objects.meta import Condition
 from steersman.objects.resource import KubeObject, Status, resource_of
@@ -75,7 +76,7 @@ class StatusDraft:
         if isinstance(status, Status) and paused is not None and paused.reason == PAUSE_REASON:
             status.conditions.remove(paused)
 
-    def patch(self) -> dict[str, Any] | None:
+    def patch(self) -> JsonObject | None:
         """Return the merge patch of what changed; ``None`` if nothing did."""
         after = self._encoded()
         if after == self._before:
@@ -100,7 +101,7 @@ class StatusDraft:
         has_status = "status" in resource_of(type(self._obj)).subresources
         return await (writer.status if has_status else writer).patch_for_version(self._obj, patch)
 
-    def _stored(self) -> dict[str, Any]:
+    def _stored(self) -> JsonObject:
         read = bytes_read(self._obj)
         status = None if read is None else decode_as(_Stored, read).status
         return status if isinstance(status, dict) else {}

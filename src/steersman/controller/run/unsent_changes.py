@@ -5,8 +5,7 @@ and has no effect. The check encodes the object before and after the run, so onl
 happens in all of them.
 """
 
-from typing import Any
-
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.resource import KubeObject
 
@@ -24,7 +23,7 @@ def is_checked(run: int) -> bool:
     return run <= FIRST_RUNS or run % ONE_IN == 0
 
 
-def _parts(obj: KubeObject) -> dict[str, Any]:
+def _parts(obj: KubeObject) -> JsonObject:
     content = {name: getattr(obj, name) for name in obj.__struct_fields__ if name not in ("metadata", _WRITTEN)}
     return content | {f"metadata.{name}": getattr(obj.metadata, name) for name in _METADATA}
 

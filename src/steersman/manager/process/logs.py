@@ -12,6 +12,7 @@ import warnings
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from steersman.json_types import JsonObject
 from steersman.manager.process.traceback_folding import TracebackFolder, fingerprint
 from steersman.objects.codec import encode_json
 
@@ -20,7 +21,7 @@ _STANDARD = frozenset(logging.LogRecord("", 0, "", 0, "", (), None).__dict__) | 
 _warnings_log = logging.getLogger("py.warnings")
 
 
-def fields_of(record: logging.LogRecord) -> dict[str, Any]:
+def fields_of(record: logging.LogRecord) -> JsonObject:
     """Return the fields that were passed with a line as ``extra``."""
     return {name: value for name, value in record.__dict__.items() if name not in _STANDARD}
 
@@ -37,7 +38,7 @@ class _Formatter(logging.Formatter):
         super().__init__()
         self._folder = TracebackFolder()
 
-    def _exception(self, record: logging.LogRecord) -> tuple[str, dict[str, Any]]:
+    def _exception(self, record: logging.LogRecord) -> tuple[str, JsonObject]:
         """Return the exception of a record as text, and fields that say where its folded traceback was logged."""
         error = record.exc_info[1] if record.exc_info else None
         if error is None:
@@ -67,7 +68,7 @@ class JsonFormatter(_Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record, for machines."""
-        line: dict[str, Any] = {
+        line: JsonObject = {
             "time": time_text(record.created),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -142,7 +143,7 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _encoded(line: dict[str, Any]) -> str:
+def _encoded(line: JsonObject) -> str:
     try:
         return encode_json(line).decode()
     except (ValueError, TypeError, NotImplementedError):

@@ -7,11 +7,10 @@ so that applying a configuration again never removes it.
 from collections.abc import Iterable
 from typing import Any, Final
 
+from steersman.json_types import JsonObject
 from steersman.kinds.index import MODULES
 from steersman.webhook.declaration import Webhook, WebhookRole
 from steersman.webhook.serving.address import Address, ServiceAddress
-
-Document = dict[str, Any]
 
 _API_VERSION: Final = "admissionregistration.k8s.io/v1"
 #: Path of the conversion webhook.
@@ -28,7 +27,7 @@ NOT_BEING_DELETED: Final = {
 }
 
 
-def configuration_objects(operator: str, webhooks: Iterable[Webhook[Any]], address: Address) -> list[Document]:
+def configuration_objects(operator: str, webhooks: Iterable[Webhook[Any]], address: Address) -> list[JsonObject]:
     """Return the configurations of an operator, without empty ones."""
     made = []
     for role, kind in _KINDS.items():
@@ -39,7 +38,7 @@ def configuration_objects(operator: str, webhooks: Iterable[Webhook[Any]], addre
     return made
 
 
-def _entry(operator: str, webhook: Webhook[Any], address: Address) -> Document:
+def _entry(operator: str, webhook: Webhook[Any], address: Address) -> JsonObject:
     resource, options = webhook.resource, webhook.options
     rule = {
         "apiGroups": [resource.gvk.group],
@@ -48,7 +47,7 @@ def _entry(operator: str, webhook: Webhook[Any], address: Address) -> Document:
         "resources": [resource.plural],
         "scope": "Namespaced" if resource.namespaced else "Cluster",
     }
-    entry: Document = {
+    entry: JsonObject = {
         "name": full_name(operator, webhook),
         "admissionReviewVersions": ["v1"],
         "clientConfig": address.client_config(webhook.path(operator)),
@@ -79,7 +78,7 @@ def full_name(operator: str, webhook: Webhook[Any]) -> str:
     return f"{webhook.name}.{operator}.{webhook.resource.gvk.group or 'core'}"
 
 
-def conversion_by(address: Address) -> Document:
+def conversion_by(address: Address) -> JsonObject:
     """Return the ``conversion`` of a CRD whose versions the webhook converts."""
     webhook = {"clientConfig": address.client_config(CONVERSION_PATH), "conversionReviewVersions": ["v1"]}
     return {"strategy": "Webhook", "webhook": webhook}

@@ -5,9 +5,10 @@ There is one policy and one binding for each kind and set of operations.
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from steersman.errors import DeclarationError
+from steersman.json_types import JsonObject
 from steersman.objects.identity import ApiResource
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.schema.crd import CustomClass, policy_rules_of
@@ -16,8 +17,6 @@ from steersman.schema.policy_rules import PlacedRule, message_expression, policy
 from steersman.webhook.declarations import AdmissionDeclarations
 from steersman.webhook.registration.configurations import NOT_BEING_DELETED
 from steersman.webhook.reviews.admission_review import Operation
-
-Document = dict[str, Any]
 
 _API_VERSION: Final = "admissionregistration.k8s.io/v1"
 #: Variables of policy expressions, besides the authorizer.
@@ -32,12 +31,14 @@ _REASONS: Final = {
 _OWN: Final = re.compile(r"\bauthorizer\.requestResource\b(?!\()")
 
 
-def policy_objects(operator: str, kinds: Iterable[type[KubeObject]], declared: AdmissionDeclarations) -> list[Document]:
+def policy_objects(
+    operator: str, kinds: Iterable[type[KubeObject]], declared: AdmissionDeclarations
+) -> list[JsonObject]:
     """Return the policies and bindings for the rules in the classes of ``kinds`` and for those ``declared``."""
     grouped: dict[tuple[type[KubeObject], tuple[Operation, ...]], list[PlacedRule]] = {}
     for kind, on, placed in _rules(kinds, declared):
         grouped.setdefault((kind, on), []).append(placed)
-    made: list[Document] = []
+    made: list[JsonObject] = []
     for (kind, on), rules in grouped.items():
         resource = resource_of(kind)
         name = _name(operator, resource, on)
@@ -62,7 +63,7 @@ def _name(operator: str, resource: ApiResource, on: tuple[Operation, ...]) -> st
     return f"{operator}.{resource.plural}.{resource.gvk.version}.{resource.gvk.group or 'core'}{extra}"
 
 
-def _policy(name: str, resource: ApiResource, on: tuple[Operation, ...], rules: list[PlacedRule]) -> Document:
+def _policy(name: str, resource: ApiResource, on: tuple[Operation, ...], rules: list[PlacedRule]) -> JsonObject:
     matched = {
         "apiGroups": [resource.gvk.group],
         "apiVersions": [resource.gvk.version],
@@ -83,7 +84,7 @@ def _policy(name: str, resource: ApiResource, on: tuple[Operation, ...], rules: 
     }
 
 
-def _binding(name: str) -> Document:
+def _binding(name: str) -> JsonObject:
     return {
         "apiVersion": _API_VERSION,
         "kind": "ValidatingAdmissionPolicyBinding",
@@ -92,7 +93,7 @@ def _binding(name: str) -> Document:
     }
 
 
-def _validation(resource: ApiResource, placed: PlacedRule) -> Document:
+def _validation(resource: ApiResource, placed: PlacedRule) -> JsonObject:
     rule = placed.rule
     made = {"expression": _checked(resource, rule.cel, policy_expression(placed))}
     where = ".".join(placed.path) + rule.field_path

@@ -1,14 +1,15 @@
 """RBAC rules that webhooks need: keeping certificates in a Secret, and setting the CA bundle that the server trusts."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from steersman.webhook.declaration import WebhookRole
 from steersman.webhook.declarations import WebhookOwner
 from steersman.webhook.operator_webhooks import converted_definitions
 from steersman.webhook.registration.configurations import secret_name
 
-Rules = list[dict[str, Any]]
+Rules = list[JsonObject]
 
 _CONFIGURATIONS: Final = {
     WebhookRole.DEFAULT: "mutatingwebhookconfigurations",
@@ -36,5 +37,5 @@ def certificate_rules(operator: WebhookOwner, secret: str = "") -> Rules:
     return [create, _rule("", ["secrets"], [secret_name(operator.name)], ["get", "patch"])]
 
 
-def _rule(group: str, resources: list[str], names: Sequence[str], verbs: list[str]) -> dict[str, Any]:
+def _rule(group: str, resources: list[str], names: Sequence[str], verbs: list[str]) -> JsonObject:
     return {"apiGroups": [group], "resources": resources, "resourceNames": list(names), "verbs": verbs}

@@ -6,16 +6,15 @@ different releases for a while.
 
 import base64
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind
-
-Document = dict[str, Any]
 
 DEFINITION: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
 
-def configuration_change(found: Document, names: Collection[str], authority: bytes) -> Document | None:
+def configuration_change(found: JsonObject, names: Collection[str], authority: bytes) -> JsonObject | None:
     """Return what to apply to a configuration so that the named webhooks are trusted; ``None`` if they are already."""
     entries = [entry for entry in found.get("webhooks") or () if entry["name"] in names]
     config = _trusting(authority)
@@ -25,7 +24,7 @@ def configuration_change(found: Document, names: Collection[str], authority: byt
     return {**_identity(found), "webhooks": webhooks}
 
 
-def definition_change(found: Document, authority: bytes) -> Document | None:
+def definition_change(found: JsonObject, authority: bytes) -> JsonObject | None:
     """Return what to apply to a CRD so that its conversion is trusted; ``None`` if it is, or if there is none."""
     webhook = (found["spec"].get("conversion") or {}).get("webhook")
     config = _trusting(authority)
@@ -34,11 +33,11 @@ def definition_change(found: Document, authority: bytes) -> Document | None:
     return {**_identity(found), "spec": {"conversion": {"webhook": {"clientConfig": config}}}}
 
 
-def _trusting(authority: bytes) -> Document:
+def _trusting(authority: bytes) -> JsonObject:
     return {"caBundle": base64.b64encode(authority).decode()}
 
 
-def _identity(found: Document) -> Document:
+def _identity(found: JsonObject) -> JsonObject:
     return {
         "apiVersion": found["apiVersion"],
         "kind": found["kind"],

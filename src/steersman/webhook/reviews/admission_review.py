@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Raw
 
 from steersman.errors import DecodeError, Deny
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_as, encode_json
 from steersman.objects.model import Model, field
 from steersman.webhook.reviews.failure import ReviewFailed
@@ -96,7 +97,7 @@ def request_of(body: bytes) -> AdmissionRequest:
 
 def allowed(uid: str, warnings: Sequence[str] = (), patch: Sequence[Mapping[str, Any]] = ()) -> bytes:
     """Return the response that allows a write, with a JSON patch if the object was changed."""
-    response: dict[str, Any] = {"uid": uid, "allowed": True, **_warnings(warnings)}
+    response: JsonObject = {"uid": uid, "allowed": True, **_warnings(warnings)}
     if patch:
         response |= {"patchType": "JSONPatch", "patch": base64.b64encode(encode_json(patch)).decode()}
     return _review(response)
@@ -104,7 +105,7 @@ def allowed(uid: str, warnings: Sequence[str] = (), patch: Sequence[Mapping[str,
 
 def denied(request: AdmissionRequest, reason: Deny, warnings: Sequence[str] = ()) -> bytes:
     """Return the response that rejects a write: 422 Invalid if the denial names a field, otherwise 403 Forbidden."""
-    status: dict[str, Any] = {"code": _FORBIDDEN, "reason": "Forbidden", "message": str(reason)}
+    status: JsonObject = {"code": _FORBIDDEN, "reason": "Forbidden", "message": str(reason)}
     if reason.field:
         cause = {"reason": "FieldValueInvalid", "message": reason.message, "field": reason.field}
         # kubectl prints these details as it does for schema errors.
@@ -117,7 +118,7 @@ def _warnings(warnings: Sequence[str]) -> dict[str, list[str]]:
     return {"warnings": list(warnings)} if warnings else {}
 
 
-def _review(response: dict[str, Any]) -> bytes:
+def _review(response: JsonObject) -> bytes:
     return encode_json({"apiVersion": _API_VERSION, "kind": _KIND, "response": response})
 
 

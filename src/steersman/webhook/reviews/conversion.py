@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from steersman.errors import ConversionError, DecodeError
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.resource import KubeObject
 from steersman.schema.round_trips import check_round_trips
 from steersman.schema.versions import Versions, versions_of
 
-Document = dict[str, Any]
 #: The only version of ConversionReview that our CRDs ask for.
 API_VERSION = "apiextensions.k8s.io/v1"
 
@@ -41,14 +41,14 @@ class Conversions:
         Objects that cannot be converted fail the review, with the reason.
         """
         uid, api_version, objects = _request(body)
-        response: Document = {"uid": uid, "convertedObjects": [], "result": {"status": "Success"}}
+        response: JsonObject = {"uid": uid, "convertedObjects": [], "result": {"status": "Success"}}
         try:
             response["convertedObjects"] = [self._convert(obj, api_version) for obj in objects]
         except ConversionError as error:
             response["result"] = {"status": "Failure", "message": str(error), "reason": "BadRequest", "code": 400}
         return encode_json({"apiVersion": API_VERSION, "kind": "ConversionReview", "response": response})
 
-    def _convert(self, document: Any, api_version: str) -> Document:
+    def _convert(self, document: Any, api_version: str) -> JsonObject:
         if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
             raise ConversionError("the review contains something that is not an object with metadata")
         group = str(document.get("apiVersion")).rpartition("/")[0]

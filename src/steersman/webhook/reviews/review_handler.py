@@ -6,11 +6,12 @@ and the API server applies the failure policy. Every response has the uid of its
 
 import inspect
 import logging
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from steersman.client.client import Client
 from steersman.client.update_patch import document_now
 from steersman.errors import DecodeError, Deny
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode, decode_json
 from steersman.objects.resource import KubeObject
 from steersman.protocol.patches import json_patch_between
@@ -85,7 +86,7 @@ class ReviewHandler(Generic[K]):
         if inspect.isawaitable(answer):
             await answer
 
-    def _patch(self, obj: K, request: AdmissionRequest) -> list[dict[str, Any]]:
+    def _patch(self, obj: K, request: AdmissionRequest) -> list[JsonObject]:
         """Return what a defaulting function changed; changes by a validating function are ignored."""
         if self._webhook.role is not WebhookRole.DEFAULT:
             return []

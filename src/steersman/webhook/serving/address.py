@@ -1,16 +1,17 @@
 """The address at which the API server calls the webhooks: a Service of the cluster, or a URL."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 
 
 class Address(Protocol):
     """An address that the API server can call."""
 
-    def client_config(self, path: str) -> dict[str, Any]:
+    def client_config(self, path: str) -> JsonObject:
         """Return the ``clientConfig`` of a webhook at a path, without its ``caBundle``."""
 
     @property
@@ -25,7 +26,7 @@ class ServiceAddress:
     namespace: str
     name: str
 
-    def client_config(self, path: str) -> dict[str, Any]:
+    def client_config(self, path: str) -> JsonObject:
         """Return a reference to the Service."""
         return {"service": {"namespace": self.namespace, "name": self.name, "path": path}}
 
@@ -49,7 +50,7 @@ class UrlAddress:
         if parts.scheme != "https" or not parts.hostname or parts.path.strip("/") or parts.query:
             raise ConfigError(f"{self.base!r} is not a webhook URL: write https://HOST:PORT")
 
-    def client_config(self, path: str) -> dict[str, Any]:
+    def client_config(self, path: str) -> JsonObject:
         """Return the full URL."""
         return {"url": f"{self.base.rstrip('/')}{path}"}
 

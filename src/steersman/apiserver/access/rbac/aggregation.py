@@ -1,16 +1,14 @@
 """Aggregated roles: cluster roles whose rules are those of all roles that their selectors find."""
 
-from typing import Any
-
 from steersman.apiserver.access.rbac.bindings import CLUSTER_ROLES, GROUP
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.label_selectors import selector_of
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.ownership import Ownership
 from steersman.clock import Clock
+from steersman.json_types import JsonObject
 from steersman.objects.times import format_time
 
-Document = dict[str, Any]
 MANAGER = "clusterrole-aggregation-controller"
 
 
@@ -56,11 +54,11 @@ class Aggregation:
             self._objects.put(served, {**obj, "rules": obj.get("rules")})
 
 
-def aggregated_rules(roles: dict[str, Document]) -> dict[str, list[Document]]:
+def aggregated_rules(roles: dict[str, JsonObject]) -> dict[str, list[JsonObject]]:
     """Return the rules of all aggregated roles whose current rules differ."""
     aggregated = [name for name, role in roles.items() if role.get("aggregationRule")]
     rules = {name: role.get("rules") or [] for name, role in roles.items()}
-    changed: dict[str, list[Document]] = {}
+    changed: dict[str, list[JsonObject]] = {}
     # Aggregated roles may be selected by others: at most as many rounds as there are such roles settle it. One after
     # the other, so that roles that select each other keep what they have instead of swapping it forever.
     for _ in range(len(aggregated) + 1):
@@ -75,14 +73,14 @@ def aggregated_rules(roles: dict[str, Document]) -> dict[str, list[Document]]:
     return changed
 
 
-def _are_alike(some: list[Document], others: list[Document]) -> bool:
+def _are_alike(some: list[JsonObject], others: list[JsonObject]) -> bool:
     """Return whether two lists have the same rules in any order: roles that select each other would reorder forever."""
     return len(some) == len(others) and all(rule in others for rule in some)
 
 
-def _collected(roles: dict[str, Document], rules: dict[str, list[Document]], name: str) -> list[Document]:
+def _collected(roles: dict[str, JsonObject], rules: dict[str, list[JsonObject]], name: str) -> list[JsonObject]:
     selectors = [selector_of(item) for item in roles[name]["aggregationRule"].get("clusterRoleSelectors") or ()]
-    found: list[Document] = []
+    found: list[JsonObject] = []
     for other in sorted(roles):
         labels = roles[other]["metadata"].get("labels")
         if other != name and any(selector.matches(labels) for selector in selectors):

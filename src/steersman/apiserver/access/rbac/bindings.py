@@ -5,14 +5,13 @@ Roles and bindings live in the objects. What was read from it is kept until one 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from steersman.apiserver.access.rbac.rules import Rule, rules_of
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.request_context import User
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
 
-Document = dict[str, Any]
 GROUP = "rbac.authorization.k8s.io"
 CLUSTER_ROLES = f"clusterroles.{GROUP}"
 CLUSTER_BINDINGS = f"clusterrolebindings.{GROUP}"
@@ -120,7 +119,7 @@ class Bindings:
 
 
 def _grant(
-    namespace: str, head: str, subject: Document, role: tuple[str, str, str], rules: tuple[Rule, ...] | None
+    namespace: str, head: str, subject: JsonObject, role: tuple[str, str, str], rules: tuple[Rule, ...] | None
 ) -> Grant:
     kind, name = subject["kind"], subject["name"]
     shown = f"{name}/{subject.get('namespace') or namespace}" if kind == "ServiceAccount" else name
@@ -128,7 +127,7 @@ def _grant(
     return Grant(namespace, f'{head}{kind} "{shown}"', rules or (), missing)
 
 
-def _subject_key(subject: Document, namespace: str) -> tuple[str, str]:
+def _subject_key(subject: JsonObject, namespace: str) -> tuple[str, str]:
     if subject["kind"] == "ServiceAccount":
         place = subject.get("namespace") or namespace
         return "User", f"{_SERVICE_ACCOUNT}{place}:{subject['name']}"

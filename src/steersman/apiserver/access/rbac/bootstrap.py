@@ -4,27 +4,25 @@ import json
 import lzma
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from steersman.apiserver.access.rbac.aggregation import MANAGER, aggregated_rules
 from steersman.apiserver.access.rbac.bindings import GROUP
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.json_types import JsonObject
 from steersman.randomness import Randomness
-
-Document = dict[str, Any]
 
 
 @cache
-def _objects() -> dict[str, list[Document]]:
+def _objects() -> dict[str, list[JsonObject]]:
     """Read the table; it is made by ``tools/generate_server_rbac.py``."""
     data = files("steersman.apiserver").joinpath("data/rbac.json.xz").read_bytes()
-    found: dict[str, list[Document]] = json.loads(lzma.decompress(data))
+    found: dict[str, list[JsonObject]] = json.loads(lzma.decompress(data))
     return found
 
 
 @cache
-def _aggregated() -> dict[str, list[Document]]:
+def _aggregated() -> dict[str, list[JsonObject]]:
     """Return the same with all aggregated roles filled."""
     objects = _objects()
     roles = {role["metadata"]["name"]: role for role in objects["clusterroles"]}
@@ -53,6 +51,6 @@ def bootstrap_roles(
             objects.put(served, {**obj, "metadata": metadata})
 
 
-def _entry(entry: Document, time: str) -> Document:
+def _entry(entry: JsonObject, time: str) -> JsonObject:
     head = {key: entry[key] for key in ("manager", "operation", "apiVersion")}
     return {**head, "time": time, "fieldsType": entry["fieldsType"], "fieldsV1": entry["fieldsV1"]}

@@ -4,7 +4,6 @@ Unless they may ``escalate`` the role, or ``bind`` it.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from steersman.apiserver.access.authorization import is_privileged
 from steersman.apiserver.access.rbac.authorizer import Rbac
@@ -13,8 +12,8 @@ from steersman.apiserver.access.rbac.rules import Rule, missing_rights, quoted, 
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.info import RequestInfo
 from steersman.apiserver.resources.request_context import User
+from steersman.json_types import JsonObject
 
-Document = dict[str, Any]
 _EVERYTHING = (Rule(("*",), ("*",), ("*",)), Rule(("*",), paths=("*",)))
 _NOT_ADMIN = "must have cluster-admin privileges to use the aggregationRule"
 
@@ -24,14 +23,14 @@ class Escalation:
 
     def __init__(self, rbac: Rbac) -> None:
         self._rbac = rbac
-        self._checks: dict[str, Callable[[ApiRequest, Document, Document | None], None]] = {
+        self._checks: dict[str, Callable[[ApiRequest, JsonObject, JsonObject | None], None]] = {
             "roles": self._check_role,
             "clusterroles": self._check_role,
             "rolebindings": self._check_binding,
             "clusterrolebindings": self._check_binding,
         }
 
-    def check(self, request: ApiRequest, obj: Document, old: Document | None) -> None:
+    def check(self, request: ApiRequest, obj: JsonObject, old: JsonObject | None) -> None:
         """Reject a role or a binding that grants more than its writer has; other kinds are ignored."""
         if request.served.group != GROUP or is_privileged(request.user):
             return
@@ -39,7 +38,7 @@ class Escalation:
         if check is not None and not _only_garbage_collection(obj, old):
             check(request, obj, old)
 
-    def _check_role(self, request: ApiRequest, obj: Document, old: Document | None) -> None:
+    def _check_role(self, request: ApiRequest, obj: JsonObject, old: JsonObject | None) -> None:
         if self._may(
             request,
             "escalate",
@@ -53,7 +52,7 @@ class Escalation:
         if aggregates and self._missing(request.user, "", _EVERYTHING):
             raise request.served.forbidden(obj["metadata"].get("name", ""), _NOT_ADMIN)
 
-    def _check_binding(self, request: ApiRequest, obj: Document, old: Document | None) -> None:
+    def _check_binding(self, request: ApiRequest, obj: JsonObject, old: JsonObject | None) -> None:
         if old is not None and _same(obj, old, "roleRef") and _same(obj, old, "subjects"):
             return
         role, namespace = obj["roleRef"], request.info.namespace
@@ -88,17 +87,17 @@ class Escalation:
         raise request.served.forbidden(name, why)
 
 
-def _same(obj: Document, old: Document, key: str) -> bool:
+def _same(obj: JsonObject, old: JsonObject, key: str) -> bool:
     return (obj.get(key) or None) == (old.get(key) or None)
 
 
-def _only_garbage_collection(obj: Document, old: Document | None) -> bool:
+def _only_garbage_collection(obj: JsonObject, old: JsonObject | None) -> bool:
     """Return whether a write changes only owners and finalizers, as the garbage collector does."""
     if old is None:
         return False
     ignored = ("ownerReferences", "finalizers", "managedFields", "resourceVersion")
 
-    def rest(document: Document) -> Document:
+    def rest(document: JsonObject) -> JsonObject:
         kept = {key: value for key, value in document["metadata"].items() if key not in ignored}
         return {**document, "metadata": kept}
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-Document = dict[str, Any]
+from steersman.json_types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +68,12 @@ def quoted(values: Iterable[str]) -> str:
     return "[" + " ".join('"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' for value in values) + "]"
 
 
-def rules_of(role: Document) -> tuple[Rule, ...]:
+def rules_of(role: JsonObject) -> tuple[Rule, ...]:
     """Read the rules of a role."""
     return tuple(map(_rule, role.get("rules") or ()))
 
 
-def _rule(rule: Document) -> Rule:
+def _rule(rule: JsonObject) -> Rule:
     return Rule(
         tuple(rule.get("verbs") or ()),
         tuple(rule.get("apiGroups") or ()),
@@ -84,7 +83,7 @@ def _rule(rule: Document) -> Rule:
     )
 
 
-def document_of(rule: Rule) -> Document:
+def document_of(rule: Rule) -> JsonObject:
     """Return a rule as a document, without empty members."""
     parts = (
         ("verbs", rule.verbs),

@@ -3,16 +3,16 @@
 from datetime import datetime
 
 from steersman.apiserver.builtin.common.cells import AGE, UNSET, at, column, field, length
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import NAME
+from steersman.json_types import JsonObject
 
 
-def _param_kind(obj: Document, _now: datetime) -> str:
+def _param_kind(obj: JsonObject, _now: datetime) -> str:
     kind = at(obj, "spec", "paramKind")
     return UNSET if kind is None else f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}"
 
 
-def _param_ref(obj: Document, _now: datetime) -> str:
+def _param_ref(obj: JsonObject, _now: datetime) -> str:
     reference = at(obj, "spec", "paramRef")
     if reference is None:
         return UNSET

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import qualified_errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import duplicate, invalid, not_supported, required, too_many
 from steersman.validation.names import path_segment_faults
 
@@ -34,7 +35,7 @@ def expression_errors(
     return [invalid(field, text, f"must evaluate to {result} but got {given}")]
 
 
-def choice_errors(document: Document, name: str, allowed: Sequence[str], path: str) -> Errors:
+def choice_errors(document: JsonObject, name: str, allowed: Sequence[str], path: str) -> Errors:
     """Validate an optional field that has a fixed set of values."""
     value = document.get(name)
     return [] if value is None or value in allowed else [not_supported(f"{path}.{name}", value, allowed)]
@@ -48,7 +49,7 @@ def _wildcard_errors(values: Sequence[str], field: str, what: str) -> Errors:
     return []
 
 
-def rule_errors(rule: Document, path: str) -> Errors:
+def rule_errors(rule: JsonObject, path: str) -> Errors:
     """Validate a rule that selects requests by operation, API group, version and resource."""
     operations = rule.get("operations") or []
     errors = _wildcard_errors(operations, f"{path}.operations", "operations")
@@ -92,7 +93,7 @@ def _resource_errors(resources: Sequence[str], field: str) -> Errors:
     return errors
 
 
-def match_resources_errors(match: Document | None, path: str) -> Errors:
+def match_resources_errors(match: JsonObject | None, path: str) -> Errors:
     """Validate the resources that a policy or its binding applies to."""
     if match is None:
         return []
@@ -116,7 +117,7 @@ def _resource_name_errors(names: Sequence[str], path: str) -> Errors:
     return errors
 
 
-def condition_errors(conditions: Sequence[Document], path: str, *, has_params: bool = False) -> Errors:
+def condition_errors(conditions: Sequence[JsonObject], path: str, *, has_params: bool = False) -> Errors:
     """Validate match conditions: named CEL expressions that evaluate to a boolean."""
     errors: Errors = []
     if len(conditions) > _MOST_CONDITIONS:

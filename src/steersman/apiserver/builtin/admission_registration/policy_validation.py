@@ -10,10 +10,11 @@ from steersman.apiserver.builtin.admission_registration.match_validation import 
     expression_errors,
     match_resources_errors,
 )
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import qualified_errors, required_name, subdomain_errors
 from steersman.golang.empty_values import same_content
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
 from steersman.validation.names import kind_faults, path_segment_faults
 
@@ -26,7 +27,7 @@ _PATCHES = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"
 _REINVOCATIONS = ("IfNeeded", "Never")
 
 
-def policy_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def policy_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a ValidatingAdmissionPolicy."""
     spec = obj.get("spec") or {}
     if subresource == "status" or (old is not None and same_content(spec, old.get("spec"))):
@@ -40,7 +41,7 @@ def policy_errors(obj: Document, old: Document | None, subresource: str) -> Erro
     return errors + _annotation_errors(notes, obj, "spec.auditAnnotations")
 
 
-def _common_errors(spec: Document) -> Errors:
+def _common_errors(spec: JsonObject) -> Errors:
     errors = choice_errors(spec, "failurePolicy", FAILURE_POLICIES, "spec")
     if spec.get("paramKind") is not None:
         errors += _param_kind_errors(spec["paramKind"], "spec.paramKind")
@@ -58,7 +59,7 @@ def _common_errors(spec: Document) -> Errors:
     return errors
 
 
-def _param_kind_errors(kind: Document, path: str) -> Errors:
+def _param_kind_errors(kind: JsonObject, path: str) -> Errors:
     version = kind.get("apiVersion") or ""
     errors: Errors = [] if version else [required(f"{path}.apiVersion")]
     if version.count("/") > 1:
@@ -69,7 +70,7 @@ def _param_kind_errors(kind: Document, path: str) -> Errors:
     return errors + [invalid(f"{path}.kind", name, fault) for fault in kind_faults(name)]
 
 
-def _compiled(text: str, field: str, spec: Document, result: str) -> Errors:
+def _compiled(text: str, field: str, spec: JsonObject, result: str) -> Errors:
     return expression_errors(
         text,
         field,
@@ -79,7 +80,7 @@ def _compiled(text: str, field: str, spec: Document, result: str) -> Errors:
     )
 
 
-def _variable_errors(variable: Document, spec: Document, path: str) -> Errors:
+def _variable_errors(variable: JsonObject, spec: JsonObject, path: str) -> Errors:
     name, text = variable.get("name") or "", variable.get("expression") or ""
     errors: Errors = []
     if not name.strip():
@@ -91,7 +92,7 @@ def _variable_errors(variable: Document, spec: Document, path: str) -> Errors:
     return errors + _compiled(text, f"{path}.expression", spec, "")
 
 
-def _validation_errors(check: Document, spec: Document, path: str) -> Errors:
+def _validation_errors(check: JsonObject, spec: JsonObject, path: str) -> Errors:
     text = check.get("expression") or ""
     if text.strip():
         errors = _compiled(text, f"{path}.expression", spec, "bool")
@@ -109,7 +110,7 @@ def _validation_errors(check: Document, spec: Document, path: str) -> Errors:
     return errors + choice_errors(check, "reason", _REASONS, path)
 
 
-def _annotation_errors(notes: Sequence[Document], obj: Document, path: str) -> Errors:
+def _annotation_errors(notes: Sequence[JsonObject], obj: JsonObject, path: str) -> Errors:
     errors: Errors = []
     if len(notes) > _MOST_ANNOTATIONS:
         errors.append(invalid(path, notes, f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"))
@@ -129,7 +130,7 @@ def _annotation_errors(notes: Sequence[Document], obj: Document, path: str) -> E
     return errors
 
 
-def mutating_policy_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def mutating_policy_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a MutatingAdmissionPolicy."""
     spec = obj.get("spec") or {}
     if subresource == "status" or (old is not None and same_content(spec, old.get("spec"))):
@@ -147,7 +148,7 @@ def mutating_policy_errors(obj: Document, old: Document | None, subresource: str
     return errors
 
 
-def _mutation_errors(mutation: Document, path: str) -> Errors:
+def _mutation_errors(mutation: JsonObject, path: str) -> Errors:
     kind = mutation.get("patchType") or ""
     if not kind:
         return [required(f"{path}.patchType")]
@@ -164,7 +165,7 @@ def _mutation_errors(mutation: Document, path: str) -> Errors:
     return errors
 
 
-def policy_binding_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def policy_binding_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a ValidatingAdmissionPolicyBinding."""
     del old, subresource
     spec = obj.get("spec") or {}
@@ -184,20 +185,20 @@ def policy_binding_errors(obj: Document, old: Document | None, subresource: str)
     return errors
 
 
-def mutating_policy_binding_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def mutating_policy_binding_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a MutatingAdmissionPolicyBinding."""
     del old, subresource
     return _binding_errors(obj.get("spec") or {})
 
 
-def _binding_errors(spec: Document) -> Errors:
+def _binding_errors(spec: JsonObject) -> Errors:
     errors = required_name(spec, "policyName", "spec", subdomain_errors)
     if spec.get("paramRef") is not None:
         errors += _param_ref_errors(spec["paramRef"], "spec.paramRef")
     return errors + match_resources_errors(spec.get("matchResources"), "spec.matchResources")
 
 
-def _param_ref_errors(reference: Document, path: str) -> Errors:
+def _param_ref_errors(reference: JsonObject, path: str) -> Errors:
     name, selector = reference.get("name") or "", reference.get("selector")
     errors: Errors = [invalid(f"{path}.name", name, fault) for fault in path_segment_faults(name)]
     errors += selector_errors(selector, f"{path}.selector")
@@ -213,7 +214,7 @@ def _param_ref_errors(reference: Document, path: str) -> Errors:
     return errors
 
 
-def mutating_policy_warnings(obj: Document, old: Document | None) -> list[str]:
+def mutating_policy_warnings(obj: JsonObject, old: JsonObject | None) -> list[str]:
     """Return a warning for a new object, because this server stores the kind without acting on it."""
     del obj
     return ["this server does not evaluate MutatingAdmissionPolicies"] if old is None else []

@@ -1,12 +1,12 @@
 """Webhook configurations: defaults and strategy."""
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.golang.equality import json_equal
+from steersman.json_types import JsonObject
 
 
-def _default_webhook(hook: Document) -> None:
+def _default_webhook(hook: JsonObject) -> None:
     set_default(hook, failurePolicy="Fail", matchPolicy="Equivalent", timeoutSeconds=10)
     for name in ("namespaceSelector", "objectSelector"):
         if hook.get(name) is None:
@@ -18,13 +18,13 @@ def _default_webhook(hook: Document) -> None:
         set_default(service, port=443)
 
 
-def default_webhooks(obj: Document) -> None:
+def default_webhooks(obj: JsonObject) -> None:
     """Set the defaults of a ValidatingWebhookConfiguration."""
     for hook in obj.get("webhooks") or ():
         _default_webhook(hook)
 
 
-def default_mutating_webhooks(obj: Document) -> None:
+def default_mutating_webhooks(obj: JsonObject) -> None:
     """Set the defaults of a MutatingWebhookConfiguration."""
     for hook in obj.get("webhooks") or ():
         _default_webhook(hook)
@@ -36,6 +36,6 @@ class WebhookConfigurationStrategy(BuiltinStrategy):
 
     unconditional_update = False
 
-    def is_new_generation(self, obj: Document, old: Document) -> bool:
+    def is_new_generation(self, obj: JsonObject, old: JsonObject) -> bool:
         """Return whether the webhooks changed, counting empty and absent as different."""
         return not json_equal(obj.get("webhooks"), old.get("webhooks"))

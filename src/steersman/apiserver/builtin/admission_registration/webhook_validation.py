@@ -9,11 +9,12 @@ from steersman.apiserver.builtin.admission_registration.match_validation import 
     condition_errors,
     rule_errors,
 )
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import subdomain_errors
 from steersman.apiserver.builtin.common.numbers import PORT_RULE, port_errors
 from steersman.golang.equality import json_equal
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import duplicate, invalid, not_supported, required
 from steersman.validation.names import dns1035_faults, subdomain_faults
 
@@ -25,7 +26,7 @@ _SECONDS = (1, 30)
 _FEWEST_PARTS = 3
 
 
-def webhook_configuration_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def webhook_configuration_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a configuration of validating or mutating webhooks."""
     del subresource
     errors: Errors = []
@@ -56,7 +57,7 @@ def _name_errors(name: str, field: str) -> Errors:
     return errors
 
 
-def _hook_errors(hook: Document, path: str) -> Errors:
+def _hook_errors(hook: JsonObject, path: str) -> Errors:
     errors: Errors = []
     for index, rule in enumerate(hook.get("rules") or ()):
         errors += rule_errors(rule, f"{path}.rules[{index}]")
@@ -76,7 +77,7 @@ def _hook_errors(hook: Document, path: str) -> Errors:
     return errors + client_errors(hook.get("clientConfig") or {}, f"{path}.clientConfig")
 
 
-def client_errors(config: Document, path: str) -> Errors:
+def client_errors(config: JsonObject, path: str) -> Errors:
     """Validate the address of a webhook: a URL or a service."""
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
@@ -106,7 +107,7 @@ def _url_errors(url: str, field: str) -> Errors:
     return errors
 
 
-def _service_errors(service: Document, path: str) -> Errors:
+def _service_errors(service: JsonObject, path: str) -> Errors:
     errors: Errors = [required(f"{path}.{name}") for name in ("name", "namespace") if not service.get(name)]
     port = service.get("port") or 0
     if port_errors(port, path):

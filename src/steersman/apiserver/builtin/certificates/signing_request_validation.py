@@ -5,7 +5,8 @@ import binascii
 import re
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
 
 _SHORTEST = 600
@@ -36,7 +37,7 @@ _USAGES = (
 )
 
 
-def signing_request_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def signing_request_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a CertificateSigningRequest."""
     if old is not None:
         return _condition_errors((obj.get("status") or {}).get("conditions") or (), old, subresource)
@@ -79,7 +80,7 @@ def _signer_errors(name: str, field: str) -> Errors:
     return []
 
 
-def _condition_errors(conditions: Sequence[Document], old: Document, subresource: str) -> Errors:
+def _condition_errors(conditions: Sequence[JsonObject], old: JsonObject, subresource: str) -> Errors:
     errors: Errors = []
     types = [condition.get("type") or "" for condition in conditions]
     path = "status.conditions"

@@ -1,10 +1,10 @@
 """CertificateSigningRequests: the server sets the requesting user, and each subresource changes its own part."""
 
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.strategy import BuiltinStrategy, copy_field
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.resources.request_context import RequestContext
+from steersman.json_types import JsonObject
 
 
 class SigningRequestStrategy(BuiltinStrategy):
@@ -18,7 +18,7 @@ class SigningRequestStrategy(BuiltinStrategy):
             "approval": set_of(("spec",), ("status", "certificate")),
         }
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_update(self, obj: JsonObject, old: JsonObject, subresource: str, context: RequestContext) -> None:
         """Keep the spec; in the status, ``approval`` changes the conditions and ``status`` everything else."""
         conditions = (obj.get("status") or {}).get("conditions") or []
         super().prepare_update(obj, old, subresource, context)
@@ -31,7 +31,7 @@ class SigningRequestStrategy(BuiltinStrategy):
                 _keep_conditions(conditions, old, name)
             _set_times(conditions, old, context.now)
 
-    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_create(self, obj: JsonObject, subresource: str, context: RequestContext) -> None:
         """Set the user who sent the request, whatever the body contains."""
         super().prepare_create(obj, subresource, context)
         spec, user = obj["spec"], context.user
@@ -45,7 +45,7 @@ class SigningRequestStrategy(BuiltinStrategy):
         if user.extra:
             spec["extra"] = {key: list(values) for key, values in user.extra}
 
-    def fields(self, obj: Document) -> dict[str, str]:
+    def fields(self, obj: JsonObject) -> dict[str, str]:
         """Return the signer."""
         return {"spec.signerName": (obj.get("spec") or {}).get("signerName", "")}
 
@@ -54,7 +54,7 @@ class SigningRequestStrategy(BuiltinStrategy):
         return "" if label in ("metadata.name", "spec.signerName") else f"field label not supported: {label}"
 
 
-def _set_times(conditions: list[Document], old: Document, now: str) -> None:
+def _set_times(conditions: list[JsonObject], old: JsonObject, now: str) -> None:
     """Set missing times; a condition keeps its transition time while its status stays the same."""
     before = _conditions_of(old)
     for condition in conditions:
@@ -70,11 +70,11 @@ def _set_times(conditions: list[Document], old: Document, now: str) -> None:
             condition["lastTransitionTime"] = same[0] if same else now
 
 
-def _conditions_of(obj: Document) -> list[Document]:
+def _conditions_of(obj: JsonObject) -> list[JsonObject]:
     return (obj.get("status") or {}).get("conditions") or []
 
 
-def _keep_conditions(conditions: list[Document], old: Document, name: str) -> None:
+def _keep_conditions(conditions: list[JsonObject], old: JsonObject, name: str) -> None:
     """Restore the conditions of a type, unless some were added or removed: validation rejects that."""
     before = [condition for condition in _conditions_of(old) if condition.get("type") == name]
     places = [index for index, condition in enumerate(conditions) if condition.get("type") == name]

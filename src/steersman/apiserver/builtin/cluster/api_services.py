@@ -1,10 +1,10 @@
 """APIServices: defaults."""
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
+from steersman.json_types import JsonObject
 
 
-def default_api_service(obj: Document) -> None:
+def default_api_service(obj: JsonObject) -> None:
     """Set the defaults of an APIService."""
     service = (obj.get("spec") or {}).get("service")
     if service is not None:

@@ -4,17 +4,17 @@ from datetime import datetime
 from typing import Any
 
 from steersman.apiserver.builtin.common.cells import AGE, NONE, at, column, created, field
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import NAME, Column
+from steersman.json_types import JsonObject
 
 
-def _node_status(obj: Document, _now: datetime) -> str:
+def _node_status(obj: JsonObject, _now: datetime) -> str:
     ready = next((item for item in at(obj, "status", "conditions", default=()) if item["type"] == "Ready"), None)
     word = "Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"
     return f"{word},SchedulingDisabled" if at(obj, "spec", "unschedulable") else word
 
 
-def _roles(obj: Document, _now: datetime) -> str:
+def _roles(obj: JsonObject, _now: datetime) -> str:
     labels = at(obj, "metadata", "labels", default={})
     prefix = "node-role.kubernetes.io/"
     roles = {key.removeprefix(prefix) for key in labels if key.startswith(prefix) and key != prefix}
@@ -24,14 +24,14 @@ def _roles(obj: Document, _now: datetime) -> str:
 
 
 def _node_address(kind: str) -> Any:
-    def cell(obj: Document, _now: datetime) -> str:
+    def cell(obj: JsonObject, _now: datetime) -> str:
         found = (item["address"] for item in at(obj, "status", "addresses", default=()) if item["type"] == kind)
         return next(found, NONE)
 
     return cell
 
 
-def _kernel(obj: Document, _now: datetime) -> str:
+def _kernel(obj: JsonObject, _now: datetime) -> str:
     info = at(obj, "status", "nodeInfo", default={})
     if not info.get("kernelVersion"):
         return "<unknown>"
@@ -40,7 +40,7 @@ def _kernel(obj: Document, _now: datetime) -> str:
 
 
 def _info(key: str) -> Any:
-    def cell(obj: Document, _now: datetime) -> str:
+    def cell(obj: JsonObject, _now: datetime) -> str:
         return at(obj, "status", "nodeInfo", key) or "<unknown>"
 
     return cell

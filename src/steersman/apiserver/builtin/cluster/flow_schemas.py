@@ -1,8 +1,8 @@
 """FlowSchemas: defaults."""
 
-from steersman.apiserver.builtin.common.documents import Document
+from steersman.json_types import JsonObject
 
 
-def default_flow_schema(obj: Document) -> None:
+def default_flow_schema(obj: JsonObject) -> None:
     """Set the defaults of a FlowSchema."""
     obj["spec"]["matchingPrecedence"] = obj["spec"].get("matchingPrecedence") or 1000

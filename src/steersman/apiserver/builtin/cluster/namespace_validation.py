@@ -1,10 +1,11 @@
 """Validation of Namespaces."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid
 
 
-def namespace_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def namespace_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a written status: the phase is ``Terminating`` exactly while the namespace is being deleted."""
     del old
     phase = (obj.get("status") or {}).get("phase", "Active")

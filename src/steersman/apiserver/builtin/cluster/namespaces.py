@@ -1,9 +1,9 @@
 """Namespaces: the label with the name, the finalizer in the spec, the phase."""
 
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.status import Refusal, details
+from steersman.json_types import JsonObject
 from steersman.validation.names import label_faults
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
@@ -17,7 +17,7 @@ class NamespaceStrategy(BuiltinStrategy):
     tells_grace = False
     goes_by_phase = True
 
-    def default(self, obj: Document) -> None:
+    def default(self, obj: JsonObject) -> None:
         """Set the label with the name, and the phase ``Active`` where none is given."""
         metadata = obj["metadata"]
         if metadata.get("name"):
@@ -25,7 +25,7 @@ class NamespaceStrategy(BuiltinStrategy):
         obj["status"] = {**(obj.get("status") or {})}
         obj["status"]["phase"] = obj["status"].get("phase") or "Active"
 
-    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_create(self, obj: JsonObject, subresource: str, context: RequestContext) -> None:
         """Add the server's own finalizer."""
         super().prepare_create(obj, subresource, context)
         # A generated name was not known yet when the defaults were set.
@@ -36,12 +36,12 @@ class NamespaceStrategy(BuiltinStrategy):
             finalizers.append("kubernetes")
         spec["finalizers"] = finalizers
 
-    def initial_status(self, obj: Document) -> Document:
+    def initial_status(self, obj: JsonObject) -> JsonObject:
         """Return an active phase."""
         del obj
         return {"phase": "Active"}
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_update(self, obj: JsonObject, old: JsonObject, subresource: str, context: RequestContext) -> None:
         """Keep the spec: only ``finalize`` changes the finalizers in it."""
         if subresource == "finalize":
             obj["status"] = old.get("status", {})
@@ -50,11 +50,11 @@ class NamespaceStrategy(BuiltinStrategy):
         if subresource == "":
             obj["spec"] = old.get("spec", {})
 
-    def may_finish(self, obj: Document) -> bool:
+    def may_finish(self, obj: JsonObject) -> bool:
         """Return whether the finalizers in the spec are gone, which means that the content is deleted."""
         return not obj.get("spec", {}).get("finalizers")
 
-    def marked_for_deletion(self, obj: Document) -> None:
+    def marked_for_deletion(self, obj: JsonObject) -> None:
         """Set the phase ``Terminating``."""
         obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
 
@@ -68,7 +68,7 @@ class NamespaceStrategy(BuiltinStrategy):
         """Return an error unless the name is a DNS label."""
         return label_faults(name[:-1] + "a" if prefix and name.endswith("-") else name)
 
-    def fields(self, obj: Document) -> dict[str, str]:
+    def fields(self, obj: JsonObject) -> dict[str, str]:
         """Return the phase."""
         return {"status.phase": (obj.get("status") or {}).get("phase", "")}
 

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.internal_form import internal_form
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.apiserver.builtin.common.node_selectors import TAINT_EFFECTS
 from steersman.apiserver.builtin.common.quantities import quantity_errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import ErrorType, FieldError, forbidden, invalid, not_supported, required
 from steersman.validation.names import label_value_faults
 
 
-def node_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def node_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a Node."""
     del subresource
     spec = obj.get("spec") or {}
@@ -29,7 +30,7 @@ def node_errors(obj: Document, old: Document | None, subresource: str) -> Errors
     return errors
 
 
-def _taint_errors(taints: Sequence[Document], path: str) -> Errors:
+def _taint_errors(taints: Sequence[JsonObject], path: str) -> Errors:
     errors: Errors = []
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(taints):

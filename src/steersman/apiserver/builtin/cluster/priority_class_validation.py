@@ -1,6 +1,7 @@
 """Validation of PriorityClasses."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import forbidden, invalid, not_supported
 
 _IMMUTABLE = "field is immutable"
@@ -9,7 +10,7 @@ _HIGHEST = 1_000_000_000
 _PREEMPTION = ("PreemptLowerPriority", "Never")
 
 
-def priority_class_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def priority_class_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a PriorityClass."""
     del subresource
     value, policy = obj.get("value") or 0, obj.get("preemptionPolicy")
@@ -29,7 +30,7 @@ def priority_class_errors(obj: Document, old: Document | None, subresource: str)
     return errors
 
 
-def _system_errors(name: str, obj: Document) -> Errors:
+def _system_errors(name: str, obj: JsonObject) -> Errors:
     if name not in _SYSTEM:
         why = f"{name} is not a known system priority class"
     elif obj.get("value") != _SYSTEM[name]:

@@ -1,14 +1,15 @@
 """Validation of RuntimeClasses."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import label_errors, required_name
 from steersman.apiserver.builtin.common.quantities import quantity_errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid
 
 _IMMUTABLE = "field is immutable"
 
 
-def runtime_class_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def runtime_class_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a RuntimeClass."""
     del subresource
     if old is not None:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import Cell, Column, age
 from steersman.apiserver.resources.label_selectors import selector_text
+from steersman.json_types import JsonObject
 
 NONE = "<none>"
 UNSET = "<unset>"
@@ -25,18 +25,18 @@ def at(obj: Any, *path: str, default: Any = None) -> Any:
 def field(*path: str, default: Any = "") -> Cell:
     """Return a cell that shows one field."""
 
-    def cell(obj: Document, _now: datetime) -> Any:
+    def cell(obj: JsonObject, _now: datetime) -> Any:
         return at(obj, *path, default=default)
 
     return cell
 
 
-def created(obj: Document, now: datetime) -> str:
+def created(obj: JsonObject, now: datetime) -> str:
     """Return the age of an object."""
     return age(at(obj, "metadata", "creationTimestamp"), now)
 
 
-def name(obj: Document, _now: datetime) -> str:
+def name(obj: JsonObject, _now: datetime) -> str:
     """Return the name."""
     text: str = at(obj, "metadata", "name", default="")
     return text
@@ -50,12 +50,12 @@ def shortened(values: Sequence[str], empty: str = NONE) -> str:
     return f"{text} + {len(values) - _SHOWN} more..." if len(values) > _SHOWN else text
 
 
-def labels_text(labels: Document | None) -> str:
+def labels_text(labels: JsonObject | None) -> str:
     """Return labels as text."""
     return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or NONE
 
 
-def selector_cell(selector: Document | None) -> str:
+def selector_cell(selector: JsonObject | None) -> str:
     """Return a label selector as text, ``<none>`` for an empty one."""
     return selector_text(selector) or NONE
 
@@ -63,7 +63,7 @@ def selector_cell(selector: Document | None) -> str:
 def containers(*path: str) -> Cell:
     """Return a cell with the names of the containers of a template at a path."""
 
-    def cell(obj: Document, _now: datetime) -> str:
+    def cell(obj: JsonObject, _now: datetime) -> str:
         return ",".join(part.get("name", "") for part in at(obj, *path, "spec", "containers", default=()))
 
     return cell
@@ -72,7 +72,7 @@ def containers(*path: str) -> Cell:
 def images(*path: str) -> Cell:
     """Return a cell with the images of the containers of a template at a path."""
 
-    def cell(obj: Document, _now: datetime) -> str:
+    def cell(obj: JsonObject, _now: datetime) -> str:
         return ",".join(part.get("image", "") for part in at(obj, *path, "spec", "containers", default=()))
 
     return cell
@@ -81,7 +81,7 @@ def images(*path: str) -> Cell:
 def selector(*path: str) -> Cell:
     """Return a cell with the label selector at a path."""
 
-    def cell(obj: Document, _now: datetime) -> str:
+    def cell(obj: JsonObject, _now: datetime) -> str:
         return selector_cell(at(obj, *path))
 
     return cell
@@ -90,7 +90,7 @@ def selector(*path: str) -> Cell:
 def labels(*path: str) -> Cell:
     """Return a cell with the labels at a path."""
 
-    def cell(obj: Document, _now: datetime) -> str:
+    def cell(obj: JsonObject, _now: datetime) -> str:
         return labels_text(at(obj, *path))
 
     return cell
@@ -104,19 +104,19 @@ def column(title: str, cell: Cell, *, type_: str = "string", wide: bool = False)
 AGE = column("Age", created)
 
 
-def joined(*path: str, empty: str = NONE) -> Callable[[Document, datetime], str]:
+def joined(*path: str, empty: str = NONE) -> Callable[[JsonObject, datetime], str]:
     """Return a cell with the items of the list at a path, separated by commas."""
 
-    def cell(obj: Document, _now: datetime) -> str:
+    def cell(obj: JsonObject, _now: datetime) -> str:
         return ",".join(at(obj, *path, default=())) or empty
 
     return cell
 
 
-def length(*path: str) -> Callable[[Document, datetime], int]:
+def length(*path: str) -> Callable[[JsonObject, datetime], int]:
     """Return a cell with the number of items of the list at a path."""
 
-    def cell(obj: Document, _now: datetime) -> int:
+    def cell(obj: JsonObject, _now: datetime) -> int:
         return len(at(obj, *path, default=()))
 
     return cell

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import duplicate, invalid, not_supported, required, too_long
 
 _STATUSES = ("False", "True", "Unknown")
@@ -17,7 +18,7 @@ _REASON_RULE = (
 _MOST = {"reason": 1024, "message": 32 * 1024}
 
 
-def conditions_errors(conditions: Sequence[Document], path: str) -> Errors:
+def conditions_errors(conditions: Sequence[JsonObject], path: str) -> Errors:
     """Validate conditions: each type once, with a status, a reason and a time."""
     errors: Errors = []
     seen: set[str] = set()
@@ -30,7 +31,7 @@ def conditions_errors(conditions: Sequence[Document], path: str) -> Errors:
     return errors
 
 
-def _condition_errors(condition: Document, path: str) -> Errors:
+def _condition_errors(condition: JsonObject, path: str) -> Errors:
     errors = qualified_errors(condition.get("type") or "", f"{path}.type")
     status, generation = condition.get("status") or "", condition.get("observedGeneration") or 0
     if status not in _STATUSES:

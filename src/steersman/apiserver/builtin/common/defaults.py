@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Document
+from steersman.json_types import JsonObject
 
 
-def set_default(document: Document, **values: Any) -> None:
+def set_default(document: JsonObject, **values: Any) -> None:
     """Set fields that are absent or null; the keywords are the names of the fields in JSON."""
     for name, value in values.items():
         if document.get(name) is None:

@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.common.label_selectors import quoted_selector
 from steersman.apiserver.builtin.common.quantities import quantity_text
 from steersman.golang.text import GoStruct
+from steersman.json_types import JsonObject
 
 #: Name in Go, name in JSON, type; a field without names is an embedded struct.
 Field = tuple[str, str, str]
@@ -52,7 +52,7 @@ def _value(kind: str, value: Any) -> Any:
     return make(value) if make is not None else internal_form(kind, value or {})
 
 
-def internal_form(name: str, document: Document) -> GoStruct:
+def internal_form(name: str, document: JsonObject) -> GoStruct:
     """Return a document as the named Go struct."""
     form = GoStruct()
     for go_name, wire_name, kind in _structs()[name]:
@@ -63,7 +63,7 @@ def internal_form(name: str, document: Document) -> GoStruct:
     return form
 
 
-def internal_pod_spec(spec: Document) -> GoStruct:
+def internal_pod_spec(spec: JsonObject) -> GoStruct:
     """Return a pod's spec as the internal Go struct."""
     moved = {name: spec[name] for name in _MOVED if name in spec}
     return internal_form("PodSpec", {**spec, "securityContext": {**(spec.get("securityContext") or {}), **moved}})

@@ -2,16 +2,17 @@
 
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import label_value_errors, labels_errors, qualified_errors
 from steersman.golang.text import GoStruct
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import forbidden, invalid, required
 
 _SETS = ("In", "NotIn")
 _PRESENCE = ("Exists", "DoesNotExist")
 
 
-def selector_errors(selector: Document | None, path: str) -> Errors:
+def selector_errors(selector: JsonObject | None, path: str) -> Errors:
     """Validate a label selector."""
     if not selector:
         return []
@@ -21,7 +22,7 @@ def selector_errors(selector: Document | None, path: str) -> Errors:
     return errors
 
 
-def _requirement_errors(requirement: Document, path: str) -> Errors:
+def _requirement_errors(requirement: JsonObject, path: str) -> Errors:
     operator, values = requirement.get("operator", ""), requirement.get("values") or ()
     errors: Errors = []
     if operator in _SETS:
@@ -39,7 +40,7 @@ def _requirement_errors(requirement: Document, path: str) -> Errors:
     return errors
 
 
-def quoted_selector(selector: Document | None) -> Any:
+def quoted_selector(selector: JsonObject | None) -> Any:
     """Return a selector as error messages quote it, in the order of Go's fields."""
     if selector is None:
         return None
@@ -54,11 +55,11 @@ def quoted_selector(selector: Document | None) -> Any:
     return shown
 
 
-def is_empty(selector: Document | None) -> bool:
+def is_empty(selector: JsonObject | None) -> bool:
     """Return whether a selector has no requirements."""
     return not selector or not (selector.get("matchLabels") or selector.get("matchExpressions"))
 
 
-def is_usable(selector: Document | None) -> bool:
+def is_usable(selector: JsonObject | None) -> bool:
     """Return whether a selector is valid."""
     return not selector_errors(selector, "")

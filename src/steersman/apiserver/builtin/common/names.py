@@ -4,7 +4,8 @@ import ipaddress
 import re
 from collections.abc import Callable, Mapping
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid, required
 from steersman.validation.names import label_faults, label_value_faults, qualified_name_faults, subdomain_faults
 
@@ -54,7 +55,7 @@ label_value_errors = _checked(label_value_faults)
 
 
 def required_name(
-    document: Document, name: str, path: str, check: Callable[[str, str], Errors] | None = None
+    document: JsonObject, name: str, path: str, check: Callable[[str, str], Errors] | None = None
 ) -> Errors:
     """Validate a required field, with ``check`` where it is set."""
     value = document.get(name) or ""

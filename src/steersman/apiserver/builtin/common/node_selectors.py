@@ -1,13 +1,14 @@
 """Validation of node selectors, which pods and PersistentVolumes have, and the effects of taints."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import label_value_errors, qualified_errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import forbidden, invalid, required
 
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def node_selector_errors(selector: Document, path: str) -> Errors:
+def node_selector_errors(selector: JsonObject, path: str) -> Errors:
     """Validate a node selector: a list of terms, one of which must match."""
     terms = selector.get("nodeSelectorTerms") or ()
     if not terms:
@@ -18,7 +19,7 @@ def node_selector_errors(selector: Document, path: str) -> Errors:
     return errors
 
 
-def node_selector_term_errors(term: Document, path: str) -> Errors:
+def node_selector_term_errors(term: JsonObject, path: str) -> Errors:
     """Validate one term of a node selector: requirements for labels and for fields."""
     errors: Errors = []
     for index, need in enumerate(term.get("matchExpressions") or ()):
@@ -28,7 +29,7 @@ def node_selector_term_errors(term: Document, path: str) -> Errors:
     return errors
 
 
-def _requirement_errors(need: Document, path: str) -> Errors:
+def _requirement_errors(need: JsonObject, path: str) -> Errors:
     operator, values = need.get("operator") or "", need.get("values") or ()
     errors: Errors = []
     if operator in ("In", "NotIn"):
@@ -50,7 +51,7 @@ def _requirement_errors(need: Document, path: str) -> Errors:
     return errors
 
 
-def _field_requirement_errors(need: Document, path: str) -> Errors:
+def _field_requirement_errors(need: JsonObject, path: str) -> Errors:
     errors: Errors = []
     if need.get("operator") not in ("In", "NotIn"):
         errors.append(invalid(f"{path}.operator", need.get("operator") or "", "not a valid selector operator"))

@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import port_name_faults
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid, not_supported, required
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
@@ -21,7 +22,7 @@ _HUNDRED = 100
 MAX_INT32 = 2**31 - 1
 
 
-def negative_errors(document: Document, names: Sequence[str], path: str) -> Errors:
+def negative_errors(document: JsonObject, names: Sequence[str], path: str) -> Errors:
     """Reject fields with negative numbers."""
     return [
         invalid(f"{path}.{name}" if path else name, document[name], NEGATIVE)

@@ -2,9 +2,10 @@
 
 from functools import lru_cache
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.apiserver.builtin.common.numbers import NEGATIVE, NOT_POSITIVE
+from steersman.json_types import JsonObject
 from steersman.objects.quantity import Quantity
 from steersman.validation.field_errors import forbidden, invalid, required
 
@@ -121,7 +122,7 @@ def positive_errors(text: str, field: str) -> Errors:
     return [] if amount.value > 0 else [invalid(field, amount.canonical(), NOT_POSITIVE)]
 
 
-def requirements_errors(resources: Document | None, path: str) -> Errors:
+def requirements_errors(resources: JsonObject | None, path: str) -> Errors:
     """Validate the requests and limits of a container."""
     if not resources:
         return []
@@ -142,7 +143,7 @@ def requirements_errors(resources: Document | None, path: str) -> Errors:
     return errors
 
 
-def _request_errors(name: str, text: str, limits: Document, path: str) -> Errors:
+def _request_errors(name: str, text: str, limits: JsonObject, path: str) -> Errors:
     if name not in limits:
         if is_overcommittable(name):
             return []

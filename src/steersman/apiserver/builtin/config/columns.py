@@ -4,11 +4,11 @@ from collections.abc import Callable
 from datetime import datetime
 
 from steersman.apiserver.builtin.common.cells import AGE, at, column, field
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import NAME
+from steersman.json_types import JsonObject
 
 
-def _data_count(obj: Document, _now: datetime) -> int:
+def _data_count(obj: JsonObject, _now: datetime) -> int:
     return len(obj.get("data") or ()) + len(obj.get("binaryData") or ())
 
 
@@ -17,8 +17,8 @@ SECRET = (NAME, column("Type", field("type")), column("Data", _data_count), AGE)
 SERVICE_ACCOUNT = (NAME, AGE)
 
 
-def _quota(*, limits: bool) -> Callable[[Document, datetime], str]:
-    def cell(obj: Document, _now: datetime) -> str:
+def _quota(*, limits: bool) -> Callable[[JsonObject, datetime], str]:
+    def cell(obj: JsonObject, _now: datetime) -> str:
         hard, used = at(obj, "status", "hard", default={}), at(obj, "status", "used", default={})
         names = [name for name in sorted(hard) if name.startswith("limits.") == limits]
         return ", ".join(f"{name}: {used.get(name, '0')}/{hard[name]}" for name in names)

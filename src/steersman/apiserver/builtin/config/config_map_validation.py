@@ -1,14 +1,15 @@
 """Validation of ConfigMaps. Secrets share the limit of size, the rules for keys and immutability."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import config_key_faults
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import ErrorType, FieldError, forbidden, invalid, too_long
 
 _DATA_LIMIT = 1024 * 1024
 _FIXED = "field is immutable when `immutable` is set"
 
 
-def config_map_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def config_map_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a ConfigMap."""
     del subresource
     errors = data_errors(obj)
@@ -23,7 +24,7 @@ def config_map_errors(obj: Document, old: Document | None, subresource: str) -> 
     return errors
 
 
-def data_errors(obj: Document) -> Errors:
+def data_errors(obj: JsonObject) -> Errors:
     """Validate the total size of the data, and its keys: each must be a file name and occur once."""
     total = sum(len(value.encode()) for value in (obj.get("data") or {}).values())
     total += sum(len(value) * 3 // 4 for value in (obj.get("binaryData") or {}).values())
@@ -38,11 +39,11 @@ def data_errors(obj: Document) -> Errors:
     return errors
 
 
-def immutable_flag_errors(obj: Document) -> Errors:
+def immutable_flag_errors(obj: JsonObject) -> Errors:
     """Reject an update that makes an immutable object mutable again."""
     return [] if obj.get("immutable") else [forbidden("immutable", _FIXED)]
 
 
-def immutable_data_errors(obj: Document, old: Document) -> Errors:
+def immutable_data_errors(obj: JsonObject, old: JsonObject) -> Errors:
     """Reject a change of ``data``; an empty map differs from none."""
     return [forbidden("data", _FIXED)] if obj.get("data") != old.get("data") else []

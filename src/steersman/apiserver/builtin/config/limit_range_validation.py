@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.apiserver.builtin.common.quantities import (
     container_resource_name_errors,
@@ -10,13 +10,14 @@ from steersman.apiserver.builtin.common.quantities import (
     parse_quantity,
     resource_name_errors,
 )
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import FieldError, duplicate, forbidden, invalid, required
 
 _PARTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
 _KNOWN_TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 
 
-def limit_range_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def limit_range_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a LimitRange."""
     del old, subresource
     errors: Errors = []
@@ -38,7 +39,7 @@ def _type_errors(kind: str, field: str) -> Errors:
     return errors
 
 
-def _limit_errors(limit: Document, kind: str, path: str) -> Errors:
+def _limit_errors(limit: JsonObject, kind: str, path: str) -> Errors:
     check = container_resource_name_errors if kind in ("Pod", "Container") else resource_name_errors
     parts = {name: limit.get(name) or {} for name in _PARTS}
     errors: Errors = []

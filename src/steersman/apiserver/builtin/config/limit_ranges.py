@@ -1,9 +1,9 @@
 """LimitRanges: defaults."""
 
-from steersman.apiserver.builtin.common.documents import Document
+from steersman.json_types import JsonObject
 
 
-def default_limit_range(obj: Document) -> None:
+def default_limit_range(obj: JsonObject) -> None:
     """Derive missing defaults for containers: limits from ``max``, requests from limits, then from ``min``."""
     for item in obj["spec"].get("limits") or ():
         if item.get("type") != "Container":

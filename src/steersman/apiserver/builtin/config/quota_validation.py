@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.quantities import quantity_errors, quota_resource_name_errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid, required
 
 _SCOPES = frozenset(
@@ -23,7 +24,7 @@ _COMPUTE = frozenset(
 )
 
 
-def quota_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def quota_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a ResourceQuota."""
     errors: Errors = []
     if subresource == "status":
@@ -50,7 +51,7 @@ def quota_errors(obj: Document, old: Document | None, subresource: str) -> Error
     return errors
 
 
-def _amounts_errors(amounts: Document, path: str) -> Errors:
+def _amounts_errors(amounts: JsonObject, path: str) -> Errors:
     errors: Errors = []
     for name, text in amounts.items():
         errors += quota_resource_name_errors(name, f"{path}[{name}]")
@@ -78,7 +79,7 @@ def _selector_errors(needs: Any) -> Errors:
     return errors
 
 
-def quota_warnings(obj: Document, old: Document | None) -> list[str]:
+def quota_warnings(obj: JsonObject, old: JsonObject | None) -> list[str]:
     """Return a warning for a new object, because this server stores the kind without acting on it."""
     del obj
     return ["this server does not enforce ResourceQuotas"] if old is None else []

@@ -2,12 +2,13 @@
 
 import base64
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.config.config_map_validation import (
     data_errors,
     immutable_data_errors,
     immutable_flag_errors,
 )
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid, required
 
 _ACCOUNT = "kubernetes.io/service-account.name"
@@ -20,7 +21,7 @@ _REQUIRED_KEYS = {
 }
 
 
-def secret_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def secret_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a Secret."""
     del subresource
     errors = data_errors(obj)
@@ -31,7 +32,7 @@ def secret_errors(obj: Document, old: Document | None, subresource: str) -> Erro
     return errors + _type_errors(obj)
 
 
-def _type_errors(obj: Document) -> Errors:
+def _type_errors(obj: JsonObject) -> Errors:
     """Validate what the type of a Secret requires."""
     kind, data = obj.get("type", ""), obj.get("data") or {}
     errors = [required(f"data[{key}]") for key in _REQUIRED_KEYS.get(kind, ()) if key not in data]
@@ -43,7 +44,7 @@ def _type_errors(obj: Document) -> Errors:
     return errors
 
 
-def secret_warnings(obj: Document, old: Document | None) -> list[str]:
+def secret_warnings(obj: JsonObject, old: JsonObject | None) -> list[str]:
     """Return a warning for a TLS Secret whose certificate or key contains no PEM data."""
     del old
     if obj.get("type") != "kubernetes.io/tls":

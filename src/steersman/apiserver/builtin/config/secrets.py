@@ -3,12 +3,12 @@
 import base64
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.resources.request_context import RequestContext
+from steersman.json_types import JsonObject
 
 
-def default_secret(obj: Document) -> None:
+def default_secret(obj: JsonObject) -> None:
     """Set the type, and turn ``stringData`` into ``data``."""
     set_default(obj, type="Opaque")
     text = obj.pop("stringData", None)
@@ -20,13 +20,13 @@ def default_secret(obj: Document) -> None:
 class SecretStrategy(BuiltinStrategy):
     """Secrets, which are selected by their type."""
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_update(self, obj: JsonObject, old: JsonObject, subresource: str, context: RequestContext) -> None:
         """Keep the type when an update leaves it out."""
         super().prepare_update(obj, old, subresource, context)
         if not obj.get("type"):
             obj["type"] = old.get("type", "")
 
-    def fields(self, obj: Document) -> dict[str, str]:
+    def fields(self, obj: JsonObject) -> dict[str, str]:
         """Return the type."""
         return {"type": obj.get("type", "")}
 

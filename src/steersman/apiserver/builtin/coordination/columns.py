@@ -3,44 +3,44 @@
 from datetime import datetime
 
 from steersman.apiserver.builtin.common.cells import AGE, at, column, field, name
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import NAME, Column, age
+from steersman.json_types import JsonObject
 
 
-def _event_time(obj: Document, now: datetime) -> str:
+def _event_time(obj: JsonObject, now: datetime) -> str:
     series = at(obj, "series", "lastObservedTime")
     time = series or obj.get("lastTimestamp") or obj.get("deprecatedLastTimestamp") or obj.get("eventTime")
     return age(time, now)
 
 
-def _event_first(obj: Document, now: datetime) -> str:
+def _event_first(obj: JsonObject, now: datetime) -> str:
     return age(obj.get("firstTimestamp") or obj.get("deprecatedFirstTimestamp") or obj.get("eventTime"), now)
 
 
-def _event_count(obj: Document, _now: datetime) -> int:
+def _event_count(obj: JsonObject, _now: datetime) -> int:
     count = at(obj, "series", "count") or obj.get("count") or obj.get("deprecatedCount")
     return int(count or 1)
 
 
-def _regarding(obj: Document) -> Document:
-    about: Document = obj.get("involvedObject") or obj.get("regarding") or {}
+def _regarding(obj: JsonObject) -> JsonObject:
+    about: JsonObject = obj.get("involvedObject") or obj.get("regarding") or {}
     return about
 
 
-def _event_object(obj: Document, _now: datetime) -> str:
+def _event_object(obj: JsonObject, _now: datetime) -> str:
     about = _regarding(obj)
     kind = about.get("kind", "").lower()
     return f"{kind}/{about['name']}" if about.get("name") else kind
 
 
-def _event_source(obj: Document, _now: datetime) -> str:
+def _event_source(obj: JsonObject, _now: datetime) -> str:
     source = obj.get("source") or obj.get("deprecatedSource") or {}
     component = source.get("component") or obj.get("reportingComponent") or obj.get("reportingController") or ""
     host = source.get("host") or obj.get("reportingInstance") or ""
     return f"{component}, {host}" if host else component
 
 
-def _event_message(obj: Document, _now: datetime) -> str:
+def _event_message(obj: JsonObject, _now: datetime) -> str:
     return (obj.get("message") or obj.get("note") or "").strip()
 
 

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid, required
 
 _OPEN_NAMESPACES = ("", "default")
@@ -16,13 +17,13 @@ _FEWEST = 2
 _MISMATCH = "does not match event.namespace"
 
 
-def core_event_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def core_event_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate an Event of the core group."""
     del old, subresource
     return _event_errors(obj, obj.get("involvedObject") or {}, "reportingComponent", obj.get("message") or "")
 
 
-def events_v1_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def events_v1_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate an Event of events.k8s.io; errors name the fields of the core group."""
     del subresource
     errors = _event_errors(obj, obj.get("regarding") or {}, "reportingController", obj.get("note") or "")
@@ -46,7 +47,7 @@ _DEPRECATED = (
 )
 
 
-def _event_errors(obj: Document, about: Document, reporter: str, note: str) -> Errors:
+def _event_errors(obj: JsonObject, about: JsonObject, reporter: str, note: str) -> Errors:
     namespace, own = about.get("namespace") or "", obj["metadata"].get("namespace") or ""
     field = "involvedObject.namespace"
     if not obj.get("eventTime"):
@@ -69,7 +70,7 @@ def _event_errors(obj: Document, about: Document, reporter: str, note: str) -> E
     return errors
 
 
-def _series_errors(series: Document | None) -> Errors:
+def _series_errors(series: JsonObject | None) -> Errors:
     if series is None:
         return []
     errors: Errors = []
@@ -99,7 +100,7 @@ _FIXED = (
 )
 
 
-def _immutable_field_errors(obj: Document, old: Document) -> Errors:
+def _immutable_field_errors(obj: JsonObject, old: JsonObject) -> Errors:
     errors = [] if same_content(obj.get("series"), old.get("series")) else _series_errors(obj.get("series"))
     errors += [
         invalid(core_name, _quoted(obj.get(field)), "field is immutable")

@@ -1,7 +1,7 @@
 """Events of both API groups: strategies, and conversion between the groups."""
 
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.json_types import JsonObject
 from steersman.validation.object_meta import subdomain_name_faults, url_name_faults
 
 #: Names of fields in events.k8s.io → in the core group.
@@ -19,7 +19,7 @@ _CORE_NAMES = {core: new for new, core in _EVENT_NAMES.items()}
 _CORE_ALWAYS = {"reportingComponent": "", "reportingInstance": "", "source": {}, "involvedObject": {}}
 
 
-def event_to_core(event: Document) -> Document:
+def event_to_core(event: JsonObject) -> JsonObject:
     """Convert an Event of events.k8s.io to the core group."""
     made = {_EVENT_NAMES.get(key, key): value for key, value in event.items()}
     made["apiVersion"] = "v1"
@@ -28,7 +28,7 @@ def event_to_core(event: Document) -> Document:
     return made
 
 
-def event_from_core(event: Document) -> Document:
+def event_from_core(event: JsonObject) -> JsonObject:
     """Convert a core Event to events.k8s.io."""
     made = {_CORE_NAMES.get(key, key): value for key, value in event.items()}
     made["apiVersion"] = "events.k8s.io/v1"
@@ -47,7 +47,7 @@ class EventStrategy(BuiltinStrategy):
         """Return an error for a name that cannot be a path segment of a URL."""
         return url_name_faults(name, prefix)
 
-    def fields(self, obj: Document) -> dict[str, str]:
+    def fields(self, obj: JsonObject) -> dict[str, str]:
         """Return the fields that Events can be selected by, under the names of both groups."""
         core = self.to_stored(obj)
         about = core.get("involvedObject") or {}
@@ -79,11 +79,11 @@ class EventsV1Strategy(EventStrategy):
         """Return an error unless the name is a DNS subdomain."""
         return subdomain_name_faults(name, prefix)
 
-    def to_stored(self, obj: Document) -> Document:
+    def to_stored(self, obj: JsonObject) -> JsonObject:
         """Return the Event as a core Event."""
         return event_to_core(obj)
 
-    def from_stored(self, stored: Document, api_version: str) -> Document:
+    def from_stored(self, stored: JsonObject, api_version: str) -> JsonObject:
         """Return a stored core Event as an Event of this group."""
         del api_version
         return event_from_core(stored)

@@ -1,11 +1,12 @@
 """Validation of Leases."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.numbers import negative_errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid
 
 
-def lease_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def lease_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a Lease."""
     del old, subresource
     spec = obj.get("spec") or {}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
+from steersman.json_types import JsonObject
 
 
 def _default_device_requests(requests: Any) -> None:
@@ -17,12 +17,12 @@ def _default_device_requests(requests: Any) -> None:
                 set_default(toleration, operator="Equal")
 
 
-def default_resource_claim(obj: Document) -> None:
+def default_resource_claim(obj: JsonObject) -> None:
     """Set the defaults of a ResourceClaim."""
     _default_device_requests((obj["spec"].get("devices") or {}).get("requests"))
 
 
-def default_resource_claim_template(obj: Document) -> None:
+def default_resource_claim_template(obj: JsonObject) -> None:
     """Set the defaults of a ResourceClaimTemplate."""
     devices = ((obj.get("spec") or {}).get("spec") or {}).get("devices") or {}
     _default_device_requests(devices.get("requests"))

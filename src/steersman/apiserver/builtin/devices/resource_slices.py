@@ -1,13 +1,13 @@
 """ResourceSlices: strategy."""
 
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.json_types import JsonObject
 
 
 class ResourceSliceStrategy(BuiltinStrategy):
     """ResourceSlices, which are selected by their node and driver."""
 
-    def fields(self, obj: Document) -> dict[str, str]:
+    def fields(self, obj: JsonObject) -> dict[str, str]:
         """Return node and driver."""
         spec = obj.get("spec") or {}
         return {"spec.nodeName": spec.get("nodeName") or "", "spec.driver": spec.get("driver") or ""}

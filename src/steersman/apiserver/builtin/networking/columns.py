@@ -14,17 +14,17 @@ from steersman.apiserver.builtin.common.cells import (
     selector_cell,
     shortened,
 )
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import NAME, Column
+from steersman.json_types import JsonObject
 
 
-def _load_balancer_addresses(obj: Document) -> list[str]:
+def _load_balancer_addresses(obj: JsonObject) -> list[str]:
     """Return the addresses of a load balancer, sorted and without duplicates."""
     found = at(obj, "status", "loadBalancer", "ingress", default=())
     return sorted({item.get("ip") or item.get("hostname") or "" for item in found} - {""})
 
 
-def _external_address(obj: Document, _now: datetime) -> str:
+def _external_address(obj: JsonObject, _now: datetime) -> str:
     spec = obj["spec"]
     outside = spec.get("externalIPs") or []
     if spec.get("type") == "ExternalName":
@@ -35,7 +35,7 @@ def _external_address(obj: Document, _now: datetime) -> str:
     return ",".join(outside) or NONE
 
 
-def _service_ports(obj: Document, _now: datetime) -> str:
+def _service_ports(obj: JsonObject, _now: datetime) -> str:
     parts = []
     for port in obj["spec"].get("ports") or ():
         outside = f":{port['nodePort']}" if port.get("nodePort") else ""
@@ -43,20 +43,20 @@ def _service_ports(obj: Document, _now: datetime) -> str:
     return ",".join(parts) or NONE
 
 
-def _ingress_hosts(obj: Document, _now: datetime) -> str:
+def _ingress_hosts(obj: JsonObject, _now: datetime) -> str:
     hosts = [rule["host"] for rule in at(obj, "spec", "rules", default=()) if rule.get("host")]
     return shortened(hosts, "*")
 
 
-def _ingress_address(obj: Document, _now: datetime) -> str:
+def _ingress_address(obj: JsonObject, _now: datetime) -> str:
     return ",".join(_load_balancer_addresses(obj))
 
 
-def _ingress_ports(obj: Document, _now: datetime) -> str:
+def _ingress_ports(obj: JsonObject, _now: datetime) -> str:
     return "80, 443" if at(obj, "spec", "tls") else "80"
 
 
-def _pod_selector(obj: Document, _now: datetime) -> str:
+def _pod_selector(obj: JsonObject, _now: datetime) -> str:
     return selector_cell(at(obj, "spec", "podSelector"))
 
 
@@ -81,7 +81,7 @@ NETWORK_POLICY = (NAME, column("Pod-Selector", _pod_selector), AGE)
 _DEFAULT_CLASS = "ingressclass.kubernetes.io/is-default-class"
 
 
-def _endpoints(obj: Document, _now: datetime) -> str:
+def _endpoints(obj: JsonObject, _now: datetime) -> str:
     found = []
     for subset in obj.get("subsets") or ():
         addresses = [address.get("ip", "") for address in subset.get("addresses") or ()]
@@ -90,24 +90,24 @@ def _endpoints(obj: Document, _now: datetime) -> str:
     return shortened(found)
 
 
-def _slice_ports(obj: Document, _now: datetime) -> str:
+def _slice_ports(obj: JsonObject, _now: datetime) -> str:
     ports = [
         str(port["port"]) if port.get("port") is not None else port.get("name", "*") for port in obj.get("ports") or ()
     ]
     return shortened(ports, UNSET) or UNSET
 
 
-def _slice_endpoints(obj: Document, _now: datetime) -> str:
+def _slice_endpoints(obj: JsonObject, _now: datetime) -> str:
     found = [address for endpoint in obj.get("endpoints") or () for address in endpoint.get("addresses") or ()]
     return shortened(found, UNSET)
 
 
-def _ingress_class(obj: Document, _now: datetime) -> str:
+def _ingress_class(obj: JsonObject, _now: datetime) -> str:
     is_default = at(obj, "metadata", "annotations", _DEFAULT_CLASS) == "true"
     return f"{obj['metadata']['name']} (default)" if is_default else str(obj["metadata"]["name"])
 
 
-def _parameters(obj: Document, _now: datetime) -> str:
+def _parameters(obj: JsonObject, _now: datetime) -> str:
     found = at(obj, "spec", "parameters")
     if found is None:
         return NONE

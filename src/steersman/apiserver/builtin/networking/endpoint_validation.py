@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import (
     address_errors,
     endpoint_address_errors,
@@ -13,6 +13,7 @@ from steersman.apiserver.builtin.common.names import (
 )
 from steersman.apiserver.builtin.common.numbers import port_errors, protocol_errors
 from steersman.golang.empty_values import same_content
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import duplicate, invalid, not_supported, required, too_many
 
 _TYPES = ("FQDN", "IPv4", "IPv6")
@@ -21,7 +22,7 @@ _MOST_ADDRESSES = 100
 _MOST_PORTS = 20_000
 
 
-def endpoint_slice_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def endpoint_slice_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate an EndpointSlice."""
     del subresource
     kind = obj.get("addressType") or ""
@@ -43,7 +44,7 @@ def endpoint_slice_errors(obj: Document, old: Document | None, subresource: str)
     return errors
 
 
-def _port_list_errors(ports: Sequence[Document]) -> Errors:
+def _port_list_errors(ports: Sequence[JsonObject]) -> Errors:
     if len(ports) > _MOST_PORTS:
         return [too_many("ports", len(ports), _MOST_PORTS)]
     errors: Errors = []
@@ -61,7 +62,7 @@ def _port_list_errors(ports: Sequence[Document]) -> Errors:
     return errors
 
 
-def _endpoint_errors(endpoint: Document, kind: str, path: str) -> Errors:
+def _endpoint_errors(endpoint: JsonObject, kind: str, path: str) -> Errors:
     addresses = endpoint.get("addresses") or ()
     errors: Errors = []
     if not addresses:
@@ -92,7 +93,7 @@ def _address_errors(address: str, kind: str, path: str, index: int) -> Errors:
     return errors + endpoint_address_errors(address, field)
 
 
-def endpoints_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def endpoints_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate Endpoints."""
     del subresource
     subsets = obj.get("subsets") or ()
@@ -110,7 +111,7 @@ def endpoints_errors(obj: Document, old: Document | None, subresource: str) -> E
     return errors
 
 
-def _subset_address_errors(address: Document, path: str) -> Errors:
+def _subset_address_errors(address: JsonObject, path: str) -> Errors:
     errors = address_errors(address.get("ip") or "", f"{path}.ip")
     if address.get("hostname"):
         errors += label_errors(address["hostname"], f"{path}.hostname")
@@ -119,7 +120,7 @@ def _subset_address_errors(address: Document, path: str) -> Errors:
     return errors + endpoint_address_errors(address.get("ip") or "", f"{path}.ip")
 
 
-def _subset_port_errors(ports: Sequence[Document], path: str) -> Errors:
+def _subset_port_errors(ports: Sequence[JsonObject], path: str) -> Errors:
     errors: Errors = []
     for index, port in enumerate(ports):
         here, name = f"{path}[{index}]", port.get("name") or ""

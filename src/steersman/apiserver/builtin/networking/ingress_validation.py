@@ -1,6 +1,6 @@
 """Validation of Ingresses and IngressClasses."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import (
     domain_prefixed_errors,
     host_errors,
@@ -12,6 +12,7 @@ from steersman.apiserver.builtin.common.names import (
 )
 from steersman.apiserver.builtin.common.numbers import port_errors
 from steersman.apiserver.builtin.networking.service_validation import balancer_status_errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import forbidden, invalid, not_supported, required
 from steersman.validation.names import path_segment_faults
 
@@ -22,7 +23,7 @@ _CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 _IMMUTABLE = "field is immutable"
 
 
-def ingress_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def ingress_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate an Ingress."""
     if subresource == "status":
         ingresses = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
@@ -47,7 +48,7 @@ def ingress_errors(obj: Document, old: Document | None, subresource: str) -> Err
     return errors
 
 
-def _rule_errors(rule: Document, path: str) -> Errors:
+def _rule_errors(rule: JsonObject, path: str) -> Errors:
     errors: Errors = []
     host = rule.get("host") or ""
     if host:
@@ -64,7 +65,7 @@ def _rule_errors(rule: Document, path: str) -> Errors:
     return errors
 
 
-def _path_errors(place: Document, path: str) -> Errors:
+def _path_errors(place: JsonObject, path: str) -> Errors:
     kind, text = place.get("pathType"), place.get("path") or ""
     if not kind:
         return [required(f"{path}.pathType", "pathType must be specified")]
@@ -79,7 +80,7 @@ def _path_errors(place: Document, path: str) -> Errors:
     return errors + _backend_errors(place.get("backend") or {}, f"{path}.backend")
 
 
-def _backend_errors(backend: Document, path: str) -> Errors:
+def _backend_errors(backend: JsonObject, path: str) -> Errors:
     service, resource = backend.get("service"), backend.get("resource")
     if service is not None and resource is not None:
         return [invalid(path, "", "cannot set both resource and service backends")]
@@ -105,7 +106,7 @@ def _segment_errors(name: str, field: str) -> Errors:
     return [invalid(field, name, fault) for fault in path_segment_faults(name)]
 
 
-def _reference_errors(reference: Document, path: str) -> Errors:
+def _reference_errors(reference: JsonObject, path: str) -> Errors:
     errors: Errors = []
     if reference.get("apiGroup") is not None:
         errors += subdomain_errors(reference["apiGroup"], f"{path}.apiGroup")
@@ -113,7 +114,7 @@ def _reference_errors(reference: Document, path: str) -> Errors:
     return errors + required_name(reference, "name", path, _segment_errors)
 
 
-def _tls_errors(tls: Document, path: str) -> Errors:
+def _tls_errors(tls: JsonObject, path: str) -> Errors:
     errors: Errors = []
     for index, host in enumerate(tls.get("hosts") or ()):
         errors += host_errors(host, f"{path}.hosts[{index}]")
@@ -122,7 +123,7 @@ def _tls_errors(tls: Document, path: str) -> Errors:
     return errors
 
 
-def ingress_class_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def ingress_class_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate an IngressClass."""
     del subresource
     spec = obj.get("spec") or {}
@@ -137,7 +138,7 @@ def ingress_class_errors(obj: Document, old: Document | None, subresource: str) 
     return errors
 
 
-def _parameter_errors(parameters: Document, path: str) -> Errors:
+def _parameter_errors(parameters: JsonObject, path: str) -> Errors:
     errors = _reference_errors(parameters, path)
     scope, namespace = parameters.get("scope"), parameters.get("namespace")
     if scope is None:
@@ -154,7 +155,7 @@ def _parameter_errors(parameters: Document, path: str) -> Errors:
     return errors
 
 
-def ingress_warnings(obj: Document, old: Document | None) -> list[str]:
+def ingress_warnings(obj: JsonObject, old: JsonObject | None) -> list[str]:
     """Return a warning for the annotation that ``spec.ingressClassName`` replaced."""
     if old is None and _CLASS_ANNOTATION in (obj["metadata"].get("annotations") or {}):
         return [f"annotation \"{_CLASS_ANNOTATION}\" is deprecated, please use 'spec.ingressClassName' instead"]

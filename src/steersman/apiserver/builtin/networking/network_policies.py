@@ -1,12 +1,12 @@
 """NetworkPolicies: defaults and strategy."""
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.golang.equality import json_equal
+from steersman.json_types import JsonObject
 
 
-def default_network_policy(obj: Document) -> None:
+def default_network_policy(obj: JsonObject) -> None:
     """Set the defaults of a NetworkPolicy."""
     spec = obj["spec"]
     for direction in ("ingress", "egress"):
@@ -20,6 +20,6 @@ def default_network_policy(obj: Document) -> None:
 class NetworkPolicyStrategy(BuiltinStrategy):
     """NetworkPolicies, whose generation counts every difference of the spec."""
 
-    def is_new_generation(self, obj: Document, old: Document) -> bool:
+    def is_new_generation(self, obj: JsonObject, old: JsonObject) -> bool:
         """Return whether the spec changed, counting empty and absent as different."""
         return not json_equal(obj.get("spec"), old.get("spec"))

@@ -4,17 +4,18 @@ import ipaddress
 from collections.abc import Sequence
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import cidr_errors, port_name_faults
 from steersman.apiserver.builtin.common.numbers import port_errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import forbidden, invalid, not_supported, required
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _DIRECTIONS = ("Ingress", "Egress")
 
 
-def network_policy_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def network_policy_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a NetworkPolicy."""
     del old, subresource
     spec = obj.get("spec") or {}
@@ -39,7 +40,7 @@ def _direction_errors(directions: Sequence[str]) -> Errors:
     ]
 
 
-def _policy_port_errors(port: Document, path: str) -> Errors:
+def _policy_port_errors(port: JsonObject, path: str) -> Errors:
     errors: Errors = []
     protocol, number, end = port.get("protocol"), port.get("port"), port.get("endPort")
     if protocol is not None and protocol not in _PROTOCOLS:
@@ -66,7 +67,7 @@ def _end_errors(number: int, end: int | None, path: str) -> Errors:
     return errors
 
 
-def _peer_errors(peer: Document, path: str) -> Errors:
+def _peer_errors(peer: JsonObject, path: str) -> Errors:
     errors: Errors = []
     others = [name for name in ("podSelector", "namespaceSelector") if peer.get(name) is not None]
     for name in others:
@@ -81,7 +82,7 @@ def _peer_errors(peer: Document, path: str) -> Errors:
     return errors
 
 
-def _block_errors(block: Document, path: str) -> Errors:
+def _block_errors(block: JsonObject, path: str) -> Errors:
     cidr = block.get("cidr") or ""
     if not cidr:
         return [required(f"{path}.cidr")]

@@ -6,9 +6,10 @@ addresses of a Service cannot change later is a rule of ``service_validation``.
 
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import address_errors, parsed_address
 from steersman.apiserver.builtin.networking.service_types import HEADLESS_ADDRESS, is_headless
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import duplicate, invalid, not_supported, required
 
 ADDRESSES = "spec.clusterIPs"
@@ -17,7 +18,7 @@ _FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _MOST_ADDRESSES = 2
 
 
-def address_field_errors(spec: Document) -> Errors:
+def address_field_errors(spec: JsonObject) -> Errors:
     """Validate addresses, IP families and their policy: each alone, and against each other."""
     if spec.get("type") == "ExternalName":
         return []
@@ -37,7 +38,7 @@ def address_field_errors(spec: Document) -> Errors:
     return errors if bad else errors + _address_family_errors(spec, addresses)
 
 
-def _family_errors(spec: Document) -> Errors:
+def _family_errors(spec: JsonObject) -> Errors:
     errors: Errors = []
     families = spec.get("ipFamilies") or []
     for index, family in enumerate(families):
@@ -62,7 +63,7 @@ def _address_value_errors(addresses: Sequence[str]) -> Errors:
     return errors
 
 
-def _address_family_errors(spec: Document, addresses: Sequence[str]) -> Errors:
+def _address_family_errors(spec: JsonObject, addresses: Sequence[str]) -> Errors:
     if is_headless(spec):
         return []
     versions = [_family_of(address) for address in addresses]

@@ -7,13 +7,13 @@ is no second record that could disagree with them.
 import ipaddress
 from collections.abc import Iterable
 
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.networking.service_addresses import address_field_errors
 from steersman.apiserver.builtin.networking.service_types import EXTERNAL_TYPES, is_headless, needs_health_check
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import Refusal, internal_error
 from steersman.apiserver.status import invalid as invalid_object
 from steersman.apiserver.storage.record import Record
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
 from steersman.randomness import Randomness
 from steersman.validation.field_errors import FieldError, invalid
@@ -37,7 +37,7 @@ class ServiceAllocation:
         #: Cache by uid: version, addresses and ports of each Service, decoded again only when the version differs.
         self._known: dict[str, tuple[int, list[str], set[int]]] = {}
 
-    def allocate(self, obj: Document, old: Document | None, randomness: Randomness) -> None:
+    def allocate(self, obj: JsonObject, old: JsonObject | None, randomness: Randomness) -> None:
         """Assign IP families, address and node ports; reject those that another Service has."""
         spec = obj["spec"]
         before = (old or {}).get("spec") or {}
@@ -52,7 +52,7 @@ class ServiceAllocation:
             spec["healthCheckNodePort"] = self._free_port(ports, randomness)
 
     @staticmethod
-    def _raise_if_any(obj: Document, errors: list[FieldError]) -> None:
+    def _raise_if_any(obj: JsonObject, errors: list[FieldError]) -> None:
         if errors:
             raise _invalid_service(obj, errors)
 
@@ -72,7 +72,7 @@ class ServiceAllocation:
         self._known = known
         return addresses, ports
 
-    def _assign_families(self, spec: Document, before: Document) -> list[FieldError]:
+    def _assign_families(self, spec: JsonObject, before: JsonObject) -> list[FieldError]:
         """Set the IP families and their policy; return errors where the cluster cannot provide them."""
         bare = is_headless(spec) and not spec.get("selector")
         if not spec.get("ipFamilyPolicy"):
@@ -91,7 +91,7 @@ class ServiceAllocation:
         spec["ipFamilies"] = families or [_FAMILY]
         return errors
 
-    def _allocate_address(self, obj: Document, taken: set[str], randomness: Randomness, *, has_one: bool) -> None:
+    def _allocate_address(self, obj: JsonObject, taken: set[str], randomness: Randomness, *, has_one: bool) -> None:
         spec = obj["spec"]
         wanted = next(iter(spec.get("clusterIPs") or ()), "")
         if not wanted:
@@ -103,7 +103,7 @@ class ServiceAllocation:
                 raise _invalid_service(obj, [invalid("spec.clusterIPs", spec["clusterIPs"], text)])
         spec["clusterIP"], spec["clusterIPs"] = wanted, [wanted, *(spec.get("clusterIPs") or ())[1:]]
 
-    def _free_address(self, obj: Document, taken: set[str], randomness: Randomness) -> str:
+    def _free_address(self, obj: JsonObject, taken: set[str], randomness: Randomness) -> str:
         hosts = [str(address) for address in _RANGE.hosts()][_FIRST - 1 :]
         free = [address for address in hosts if address not in taken]
         if not free:
@@ -111,7 +111,7 @@ class ServiceAllocation:
             raise internal_error(f'failed to allocate a serviceIP for Service "{name}": range is full')
         return free[int(randomness.between(0, len(free) - 0.001))]
 
-    def _allocate_ports(self, obj: Document, taken: set[int], before: Document, randomness: Randomness) -> None:
+    def _allocate_ports(self, obj: JsonObject, taken: set[int], before: JsonObject, randomness: Randomness) -> None:
         spec = obj["spec"]
         ports = spec.get("ports") or []
         own = {port["nodePort"] for port in before.get("ports") or () if port.get("nodePort")}
@@ -144,14 +144,14 @@ class ServiceAllocation:
 
 
 def _allocations_of(record: Record) -> tuple[int, list[str], set[int]]:
-    spec: Document = decode_json(record.raw)["spec"]
+    spec: JsonObject = decode_json(record.raw)["spec"]
     ports = {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
     if spec.get("healthCheckNodePort"):
         ports.add(spec["healthCheckNodePort"])
     return record.version, list(spec.get("clusterIPs") or ()), ports
 
 
-def _stack_errors(spec: Document) -> list[FieldError]:
+def _stack_errors(spec: JsonObject) -> list[FieldError]:
     policy = spec["ipFamilyPolicy"]
     if policy != "SingleStack":
         return []
@@ -163,7 +163,7 @@ def _stack_errors(spec: Document) -> list[FieldError]:
     ]
 
 
-def _cluster_errors(spec: Document, families: Iterable[str]) -> list[FieldError]:
+def _cluster_errors(spec: JsonObject, families: Iterable[str]) -> list[FieldError]:
     errors = []
     if spec["ipFamilyPolicy"] == "RequireDualStack":
         text = "this cluster is not configured for dual-stack services"
@@ -189,5 +189,5 @@ def _port_fault(number: int, taken: set[int]) -> str:
     return _TAKEN if number in taken else ""
 
 
-def _invalid_service(obj: Document, errors: list[FieldError]) -> Refusal:
+def _invalid_service(obj: JsonObject, errors: list[FieldError]) -> Refusal:
     return invalid_object("Service", "", obj["metadata"].get("name", ""), errors)

@@ -1,15 +1,16 @@
 """Validation of ServiceCIDRs."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import cidr_errors
 from steersman.golang.empty_values import same_content
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid, required
 
 _IMMUTABLE = "field is immutable"
 _MOST = 2
 
 
-def service_cidr_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def service_cidr_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a ServiceCIDR."""
     if subresource == "status":
         return []

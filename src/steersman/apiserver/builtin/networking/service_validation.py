@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import (
     address_errors,
     cidr_errors,
@@ -22,6 +22,7 @@ from steersman.apiserver.builtin.networking.service_types import (
     is_headless,
     needs_health_check,
 )
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import (
     OMITTED,
     ErrorType,
@@ -41,7 +42,7 @@ _MAX_AFFINITY = 86_400
 _FIXED = "may not change once set"
 
 
-def service_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def service_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a Service."""
     if subresource == "status":
         return _status_errors(obj)
@@ -63,7 +64,7 @@ def service_errors(obj: Document, old: Document | None, subresource: str) -> Err
     return errors + _traffic_errors(spec)
 
 
-def _type_errors(spec: Document) -> Errors:
+def _type_errors(spec: JsonObject) -> Errors:
     kind = spec.get("type") or ""
     if kind not in _TYPES:
         return [not_supported("spec.type", kind, _TYPES)] if kind else [required("spec.type")]
@@ -72,7 +73,7 @@ def _type_errors(spec: Document) -> Errors:
     return _external_errors(spec) if kind == "ExternalName" else []
 
 
-def _external_errors(spec: Document) -> Errors:
+def _external_errors(spec: JsonObject) -> Errors:
     errors: Errors = [
         forbidden(f"spec.{name}", "may not be set for ExternalName services")
         for name in ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
@@ -82,7 +83,7 @@ def _external_errors(spec: Document) -> Errors:
     return errors + (subdomain_errors(name, "spec.externalName") if name else [required("spec.externalName")])
 
 
-def _port_list_errors(ports: Sequence[Document]) -> Errors:
+def _port_list_errors(ports: Sequence[JsonObject]) -> Errors:
     errors: Errors = []
     names: set[str] = set()
     for index, port in enumerate(ports):
@@ -108,7 +109,7 @@ def _quoted_port(protocol: Any, number: Any) -> str:
     return f'{{"Name":"","Protocol":"{protocol}","AppProtocol":null,"Port":{number},"TargetPort":0,"NodePort":0}}'
 
 
-def _duplicate_errors(ports: Sequence[Document]) -> Errors:
+def _duplicate_errors(ports: Sequence[JsonObject]) -> Errors:
     errors: Errors = []
     seen: set[tuple[Any, Any]] = set()
     for index, port in enumerate(ports):
@@ -119,7 +120,7 @@ def _duplicate_errors(ports: Sequence[Document]) -> Errors:
     return errors
 
 
-def _node_port_errors(spec: Document, ports: Sequence[Document]) -> Errors:
+def _node_port_errors(spec: JsonObject, ports: Sequence[JsonObject]) -> Errors:
     errors: Errors = []
     seen: set[tuple[Any, Any]] = set()
     for index, port in enumerate(ports):
@@ -135,7 +136,7 @@ def _node_port_errors(spec: Document, ports: Sequence[Document]) -> Errors:
     return errors
 
 
-def _affinity_errors(spec: Document) -> Errors:
+def _affinity_errors(spec: JsonObject) -> Errors:
     affinity, config = spec.get("sessionAffinity") or "", spec.get("sessionAffinityConfig")
     path = "spec.sessionAffinityConfig"
     if affinity not in ("ClientIP", "None"):
@@ -154,7 +155,7 @@ def _affinity_errors(spec: Document) -> Errors:
     ]
 
 
-def _balancer_errors(spec: Document) -> Errors:
+def _balancer_errors(spec: JsonObject) -> Errors:
     is_balancer = spec.get("type") == "LoadBalancer"
     errors: Errors = []
     ranges = spec.get("loadBalancerSourceRanges") or ()
@@ -173,7 +174,7 @@ def _balancer_errors(spec: Document) -> Errors:
     return errors
 
 
-def _traffic_errors(spec: Document) -> Errors:
+def _traffic_errors(spec: JsonObject) -> Errors:
     errors = _external_policy_errors(spec)
     port = spec.get("healthCheckNodePort") or 0
     if needs_health_check(spec):
@@ -192,7 +193,7 @@ def _traffic_errors(spec: Document) -> Errors:
     return errors
 
 
-def _external_policy_errors(spec: Document) -> Errors:
+def _external_policy_errors(spec: JsonObject) -> Errors:
     external, field = spec.get("externalTrafficPolicy") or "", "spec.externalTrafficPolicy"
     if not is_external(spec):
         return [invalid(field, external, "may only be set for externally-accessible services")] if external else []
@@ -201,7 +202,7 @@ def _external_policy_errors(spec: Document) -> Errors:
     return [] if external in _POLICIES else [not_supported(field, external, _POLICIES)]
 
 
-def _immutable_field_errors(spec: Document, old: Document) -> Errors:
+def _immutable_field_errors(spec: JsonObject, old: JsonObject) -> Errors:
     errors: Errors = []
     if "ExternalName" not in (spec.get("type"), old.get("type")) and not (is_headless(spec) and is_headless(old)):
         after, before = spec.get("clusterIPs") or [], old.get("clusterIPs") or []
@@ -224,7 +225,7 @@ def _immutable_field_errors(spec: Document, old: Document) -> Errors:
 _MODES = ("Proxy", "VIP")
 
 
-def _status_errors(obj: Document) -> Errors:
+def _status_errors(obj: JsonObject) -> Errors:
     ingresses = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
     path = "status.loadBalancer.ingress"
     if ingresses and obj["spec"].get("type") != "LoadBalancer":
@@ -232,7 +233,7 @@ def _status_errors(obj: Document) -> Errors:
     return balancer_status_errors(ingresses, path)
 
 
-def balancer_status_errors(ingresses: Sequence[Document], path: str) -> Errors:
+def balancer_status_errors(ingresses: Sequence[JsonObject], path: str) -> Errors:
     """Validate the addresses of a load balancer in a status."""
     errors: Errors = []
     for index, ingress in enumerate(ingresses):
@@ -248,7 +249,7 @@ def balancer_status_errors(ingresses: Sequence[Document], path: str) -> Errors:
     return errors
 
 
-def service_warnings(obj: Document, old: Document | None) -> list[str]:
+def service_warnings(obj: JsonObject, old: JsonObject | None) -> list[str]:
     """Return warnings about fields of a Service that have no effect or are deprecated."""
     del old
     spec = obj["spec"]

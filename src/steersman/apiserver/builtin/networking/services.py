@@ -1,16 +1,16 @@
 """Services: defaults, and what an update keeps of the old Service."""
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.networking.service_allocation import ServiceAllocation
 from steersman.apiserver.builtin.networking.service_types import EXTERNAL_TYPES, is_external, needs_health_check
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.resources.request_context import RequestContext
+from steersman.json_types import JsonObject
 from steersman.validation.object_meta import label_name_faults
 
 
-def default_service(obj: Document) -> None:
+def default_service(obj: JsonObject) -> None:
     """Set the defaults of a Service."""
     spec = obj["spec"]
     set_default(spec, sessionAffinity="None", type="ClusterIP")
@@ -56,7 +56,7 @@ class ServiceStrategy(BuiltinStrategy):
         """Return whether an update creates a missing Service: one of the Service or of its status does."""
         return subresource in ("", "status")
 
-    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_create(self, obj: JsonObject, subresource: str, context: RequestContext) -> None:
         """Assign address and node ports."""
         super().prepare_create(obj, subresource, context)
         if subresource:
@@ -67,7 +67,7 @@ class ServiceStrategy(BuiltinStrategy):
             spec["clusterIPs"] = [spec["clusterIP"]]
         self._allocation.allocate(obj, None, context.randomness)
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_update(self, obj: JsonObject, old: JsonObject, subresource: str, context: RequestContext) -> None:
         """Keep addresses and node ports; assign or release them when the type changes."""
         super().prepare_update(obj, old, subresource, context)
         if subresource == "status":
@@ -81,13 +81,13 @@ class ServiceStrategy(BuiltinStrategy):
             obj["status"] = {**(obj.get("status") or {}), "loadBalancer": {}}
         self._allocation.allocate(obj, old, context.randomness)
 
-    def shown(self, obj: Document) -> Document:
+    def shown(self, obj: JsonObject) -> JsonObject:
         """Hide a field that an ExternalName Service may have kept from its former type."""
         if obj["spec"].get("type") == "ExternalName":
             obj["spec"].pop("internalTrafficPolicy", None)
         return obj
 
-    def fields(self, obj: Document) -> dict[str, str]:
+    def fields(self, obj: JsonObject) -> dict[str, str]:
         """Return address and type."""
         return {"spec.clusterIP": obj["spec"].get("clusterIP", ""), "spec.type": obj["spec"].get("type", "")}
 
@@ -97,7 +97,7 @@ class ServiceStrategy(BuiltinStrategy):
         return "" if label in known else f"field label not supported: {label}"
 
 
-def _sync_cluster_ips(spec: Document, old: Document) -> None:
+def _sync_cluster_ips(spec: JsonObject, old: JsonObject) -> None:
     """Update ``clusterIPs`` when only ``clusterIP`` changed, for clients that know only the latter."""
     own, before = spec.get("clusterIP") or "", old.get("clusterIP") or ""
     if own == before or (spec.get("clusterIPs") or []) != (old.get("clusterIPs") or []):
@@ -110,7 +110,7 @@ def _sync_cluster_ips(spec: Document, old: Document) -> None:
         spec["clusterIPs"] = [own, *(spec.get("clusterIPs") or ())[1:]]
 
 
-def _keep_fields(spec: Document, old: Document) -> None:
+def _keep_fields(spec: JsonObject, old: JsonObject) -> None:
     """Keep fields that the update leaves out, and remove those that the new type does not have."""
     if "ExternalName" not in (spec["type"], old["type"]):
         _keep_addresses(spec, old)
@@ -125,7 +125,7 @@ def _keep_fields(spec: Document, old: Document) -> None:
     _keep_health_check_port(spec, old)
 
 
-def _keep_addresses(spec: Document, old: Document) -> None:
+def _keep_addresses(spec: JsonObject, old: JsonObject) -> None:
     """Keep the addresses that an update leaves out."""
     if not spec.get("clusterIP") or spec.get("clusterIP") == old.get("clusterIP"):
         for name in ("clusterIP", "clusterIPs"):
@@ -133,7 +133,7 @@ def _keep_addresses(spec: Document, old: Document) -> None:
                 spec[name] = old[name]
 
 
-def _keep_node_ports(spec: Document, old: Document) -> None:
+def _keep_node_ports(spec: JsonObject, old: JsonObject) -> None:
     known = {(port["protocol"], port["port"]): port.get("nodePort") for port in old.get("ports") or ()}
     taken = {port.get("nodePort") for port in spec.get("ports") or ()}
     for port in spec.get("ports") or ():
@@ -146,7 +146,7 @@ def _keep_node_ports(spec: Document, old: Document) -> None:
         spec.pop("allocateLoadBalancerNodePorts", None)
 
 
-def _keep_health_check_port(spec: Document, old: Document) -> None:
+def _keep_health_check_port(spec: JsonObject, old: JsonObject) -> None:
     number = old.get("healthCheckNodePort")
     if not number:
         return
@@ -156,7 +156,7 @@ def _keep_health_check_port(spec: Document, old: Document) -> None:
         del spec["healthCheckNodePort"]
 
 
-def _remove_external_fields(spec: Document, old: Document) -> None:
+def _remove_external_fields(spec: JsonObject, old: JsonObject) -> None:
     """Remove fields of externally reachable Services that the update did not change."""
     for name in ("externalTrafficPolicy", "allocateLoadBalancerNodePorts", "loadBalancerClass"):
         if spec.get(name) == old.get(name) and not (name == "externalTrafficPolicy" and is_external(spec)):

@@ -7,10 +7,10 @@ have none.
 from collections.abc import Iterator
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.common.quantities import parse_quantity
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import Refusal, forbidden
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
 from steersman.objects.quantity import Quantity
 
@@ -22,18 +22,18 @@ _TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _TOLERATED_SECONDS = 300
 
 
-def _forbidden_pod(obj: Document, why: str) -> Refusal:
+def _forbidden_pod(obj: JsonObject, why: str) -> Refusal:
     return forbidden("pods", "", obj["metadata"].get("name") or "Unknown", why)
 
 
-def check_runtime_class(objects: ObjectStore, obj: Document) -> None:
+def check_runtime_class(objects: ObjectStore, obj: JsonObject) -> None:
     """Reject a pod whose RuntimeClass does not exist."""
     name = obj["spec"].get("runtimeClassName")
     if name and objects.store.get("runtimeclasses.node.k8s.io", "", name) is None:
         raise _forbidden_pod(obj, f'pod rejected: RuntimeClass "{name}" not found')
 
 
-def set_priority(objects: ObjectStore, obj: Document) -> None:
+def set_priority(objects: ObjectStore, obj: JsonObject) -> None:
     """Set priority and preemption policy from the PriorityClass of the pod, or from the default class."""
     spec = obj["spec"]
     name = spec.get("priorityClassName") or _default_priority_class(objects)
@@ -46,7 +46,7 @@ def set_priority(objects: ObjectStore, obj: Document) -> None:
         record = objects.store.get(_PRIORITY_CLASSES, "", name)
         if record is None:
             raise _forbidden_pod(obj, f"no PriorityClass with name {name} was found")
-        found: Document = decode_json(record.raw)
+        found: JsonObject = decode_json(record.raw)
         value, policy = found.get("value", 0), found.get("preemptionPolicy", "PreemptLowerPriority")
     spec["priorityClassName"] = name
     _set_priority_fields(obj, value, policy)
@@ -59,7 +59,7 @@ def _default_priority_class(objects: ObjectStore) -> str:
     return ""
 
 
-def _set_priority_fields(obj: Document, value: int, policy: str) -> None:
+def _set_priority_fields(obj: JsonObject, value: int, policy: str) -> None:
     """Set priority and preemption policy; reject a pod that has other values."""
     spec = obj["spec"]
     given = (("integer", "priority", "priority", value), ("string", "PreemptionPolicy", "preemptionPolicy", policy))
@@ -73,7 +73,7 @@ def _set_priority_fields(obj: Document, value: int, policy: str) -> None:
         spec[name] = computed
 
 
-def add_default_tolerations(spec: Document) -> None:
+def add_default_tolerations(spec: JsonObject) -> None:
     """Add tolerations for nodes that are not ready or unreachable, unless the pod has its own."""
     tolerations = list(spec.get("tolerations") or ())
     for taint in _TAINTS:
@@ -93,7 +93,7 @@ def _tolerates(toleration: Any, taint: str) -> bool:
     return (toleration.get("key") or taint) == taint and toleration.get("effect", "NoExecute") in ("NoExecute", "")
 
 
-def apply_limit_ranges(objects: ObjectStore, obj: Document) -> None:
+def apply_limit_ranges(objects: ObjectStore, obj: JsonObject) -> None:
     """Set missing requests and limits of containers; reject a pod outside the bounds."""
     records = objects.records_of("limitranges", obj["metadata"].get("namespace", ""))
     if not records:
@@ -106,12 +106,12 @@ def apply_limit_ranges(objects: ObjectStore, obj: Document) -> None:
         raise _forbidden_pod(obj, why)
 
 
-def _containers(spec: Document) -> list[Document]:
+def _containers(spec: JsonObject) -> list[JsonObject]:
     return [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
 
 
-def _set_defaults(obj: Document, limits: list[Document]) -> None:
-    given: dict[str, Document] = {"requests": {}, "limits": {}}
+def _set_defaults(obj: JsonObject, limits: list[JsonObject]) -> None:
+    given: dict[str, JsonObject] = {"requests": {}, "limits": {}}
     for limit in limits:
         given["requests"] |= limit.get("defaultRequest") or {}
         given["limits"] |= limit.get("default") or {}
@@ -126,7 +126,7 @@ def _set_defaults(obj: Document, limits: list[Document]) -> None:
         obj["metadata"]["annotations"] = {**annotations, _ANNOTATION: text}
 
 
-def _set_container_defaults(container: Document, given: dict[str, Document], where: str) -> Iterator[str]:
+def _set_container_defaults(container: JsonObject, given: dict[str, JsonObject], where: str) -> Iterator[str]:
     resources = dict(container.get("resources") or {})
     for part, what in (("requests", "request"), ("limits", "limit")):
         own = dict(resources.get(part) or {})
@@ -138,7 +138,7 @@ def _set_container_defaults(container: Document, given: dict[str, Document], whe
         container["resources"] = resources
 
 
-def _violations(spec: Document, limits: list[Document]) -> Iterator[str]:
+def _violations(spec: JsonObject, limits: list[JsonObject]) -> Iterator[str]:
     for limit in limits:
         if limit.get("type") == "Container":
             for container in _containers(spec):
@@ -147,9 +147,9 @@ def _violations(spec: Document, limits: list[Document]) -> Iterator[str]:
             yield from _resource_violations(_total_resources(spec), limit, "Pod")
 
 
-def _total_resources(spec: Document) -> Document:
+def _total_resources(spec: JsonObject) -> JsonObject:
     """Return the sums of the requests and limits of a pod's containers."""
-    whole: Document = {"requests": {}, "limits": {}}
+    whole: JsonObject = {"requests": {}, "limits": {}}
     for container in spec.get("containers") or ():
         for part in whole:
             for name, text in ((container.get("resources") or {}).get(part) or {}).items():
@@ -157,7 +157,7 @@ def _total_resources(spec: Document) -> Document:
     return whole
 
 
-def _resource_violations(resources: Document, limit: Document, kind: str) -> Iterator[str]:
+def _resource_violations(resources: JsonObject, limit: JsonObject, kind: str) -> Iterator[str]:
     requests, most = resources.get("requests") or {}, resources.get("limits") or {}
     for name, text in (limit.get("min") or {}).items():
         rule = f"minimum {name} usage per {kind} is {parse_quantity(text).canonical()}"

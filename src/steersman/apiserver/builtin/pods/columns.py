@@ -3,16 +3,16 @@
 from datetime import datetime
 
 from steersman.apiserver.builtin.common.cells import NONE, at, column, containers, created, field, images, labels_text
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import NAME, Column, age
+from steersman.json_types import JsonObject
 
 
-def _is_sidecar(obj: Document, status: Document) -> bool:
+def _is_sidecar(obj: JsonObject, status: JsonObject) -> bool:
     specs = {part["name"]: part for part in at(obj, "spec", "initContainers", default=())}
     return bool(specs.get(status.get("name", ""), {}).get("restartPolicy") == "Always")
 
 
-def _init_reason(obj: Document, status: Document, index: int, total: int) -> str | None:
+def _init_reason(obj: JsonObject, status: JsonObject, index: int, total: int) -> str | None:
     """Return why an init container blocks the pod; ``None`` when it does not."""
     state = status.get("state") or {}
     ended, waiting = state.get("terminated"), state.get("waiting")
@@ -27,7 +27,7 @@ def _init_reason(obj: Document, status: Document, index: int, total: int) -> str
     return f"Init:{index}/{total}"
 
 
-def _terminated_reason(ended: Document) -> str:
+def _terminated_reason(ended: JsonObject) -> str:
     if ended.get("reason"):
         return str(ended["reason"])
     if ended.get("signal"):
@@ -35,7 +35,7 @@ def _terminated_reason(ended: Document) -> str:
     return f"ExitCode:{ended.get('exitCode', 0)}"
 
 
-def _container_reason(obj: Document, reason: str) -> str:
+def _container_reason(obj: JsonObject, reason: str) -> str:
     has_running = False
     for status in reversed(at(obj, "status", "containerStatuses", default=[])):
         state = status.get("state") or {}
@@ -55,7 +55,7 @@ def _container_reason(obj: Document, reason: str) -> str:
     return reason
 
 
-def pod_status(obj: Document, _now: datetime) -> str:
+def pod_status(obj: JsonObject, _now: datetime) -> str:
     """Return the status of a pod in one word."""
     reason: str = at(obj, "status", "reason") or at(obj, "status", "phase", default="")
     for item in at(obj, "status", "conditions", default=()):
@@ -72,12 +72,12 @@ def pod_status(obj: Document, _now: datetime) -> str:
     return reason
 
 
-def _counted_containers(obj: Document) -> list[Document]:
+def _counted_containers(obj: JsonObject) -> list[JsonObject]:
     sidecars = [status for status in at(obj, "status", "initContainerStatuses", default=()) if _is_sidecar(obj, status)]
     return [*sidecars, *at(obj, "status", "containerStatuses", default=())]
 
 
-def _ready(obj: Document, _now: datetime) -> str:
+def _ready(obj: JsonObject, _now: datetime) -> str:
     total = len(at(obj, "spec", "containers", default=()))
     total += sum(part.get("restartPolicy") == "Always" for part in at(obj, "spec", "initContainers", default=()))
     ready = sum(
@@ -87,16 +87,16 @@ def _ready(obj: Document, _now: datetime) -> str:
     return f"{ready}/{total}"
 
 
-def _blocking_init_containers(obj: Document) -> list[Document]:
+def _blocking_init_containers(obj: JsonObject) -> list[JsonObject]:
     """Return the init containers up to the one that blocks the pod; empty when none does."""
-    statuses: list[Document] = at(obj, "status", "initContainerStatuses", default=[])
+    statuses: list[JsonObject] = at(obj, "status", "initContainerStatuses", default=[])
     for index, status in enumerate(statuses):
         if _init_reason(obj, status, index, len(statuses)) is not None:
             return statuses[: index + 1]
     return []
 
 
-def _restarts(obj: Document, now: datetime) -> str:
+def _restarts(obj: JsonObject, now: datetime) -> str:
     statuses = _blocking_init_containers(obj) or _counted_containers(obj)
     count = sum(status.get("restartCount", 0) for status in statuses)
     times = [at(status, "lastState", "terminated", "finishedAt") for status in statuses]
@@ -104,7 +104,7 @@ def _restarts(obj: Document, now: datetime) -> str:
     return f"{count} ({age(newest, now)} ago)" if count and newest else str(count)
 
 
-def _readiness_gates(obj: Document, _now: datetime) -> str:
+def _readiness_gates(obj: JsonObject, _now: datetime) -> str:
     gates = at(obj, "spec", "readinessGates", default=())
     if not gates:
         return NONE
@@ -112,7 +112,7 @@ def _readiness_gates(obj: Document, _now: datetime) -> str:
     return f"{sum(gate['conditionType'] in true for gate in gates)}/{len(gates)}"
 
 
-def _address(obj: Document, _now: datetime) -> str:
+def _address(obj: JsonObject, _now: datetime) -> str:
     addresses = at(obj, "status", "podIPs", default=())
     return addresses[0].get("ip", NONE) if addresses else NONE
 
@@ -130,7 +130,7 @@ POD: tuple[Column, ...] = (
 )
 
 
-def _template_labels(obj: Document, _now: datetime) -> str:
+def _template_labels(obj: JsonObject, _now: datetime) -> str:
     return labels_text(at(obj, "template", "metadata", "labels"))
 
 

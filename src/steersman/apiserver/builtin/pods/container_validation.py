@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.file_paths import backstep_errors, descending_path_errors
 from steersman.apiserver.builtin.common.names import label_errors, port_name_faults
 from steersman.apiserver.builtin.common.numbers import PROTOCOLS, port_errors, protocol_errors
@@ -10,6 +10,7 @@ from steersman.apiserver.builtin.common.quantities import requirements_errors
 from steersman.apiserver.builtin.pods.environment_validation import env_errors, env_from_errors
 from steersman.apiserver.builtin.pods.probe_validation import no_probe_errors, probe_errors
 from steersman.apiserver.builtin.pods.security_validation import container_security_errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import (
     ErrorType,
     FieldError,
@@ -26,7 +27,7 @@ _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _RESTARTS = ("Always", "Never", "OnFailure")
 
 
-def _port_list_errors(ports: Sequence[Document], path: str) -> Errors:
+def _port_list_errors(ports: Sequence[JsonObject], path: str) -> Errors:
     errors: Errors = []
     names: set[str] = set()
     for index, port in enumerate(ports):
@@ -47,7 +48,7 @@ def _port_list_errors(ports: Sequence[Document], path: str) -> Errors:
     return errors
 
 
-def host_port_errors(containers: Sequence[tuple[Document, str]]) -> Errors:
+def host_port_errors(containers: Sequence[tuple[JsonObject, str]]) -> Errors:
     """Reject host ports that two containers use."""
     errors: Errors = []
     taken: set[str] = set()
@@ -61,7 +62,7 @@ def host_port_errors(containers: Sequence[tuple[Document, str]]) -> Errors:
     return errors
 
 
-def _mount_errors(container: Document, volumes: Collection[str], path: str) -> Errors:
+def _mount_errors(container: JsonObject, volumes: Collection[str], path: str) -> Errors:
     errors: Errors = []
     places: set[str] = set()
     devices = {device.get("name"): device.get("devicePath") for device in container.get("volumeDevices") or ()}
@@ -85,7 +86,7 @@ def _mount_errors(container: Document, volumes: Collection[str], path: str) -> E
     return errors
 
 
-def _sub_path_errors(mount: Document, here: str, path: str) -> Errors:
+def _sub_path_errors(mount: JsonObject, here: str, path: str) -> Errors:
     errors: Errors = []
     if mount.get("subPath"):
         errors += descending_path_errors(mount["subPath"], f"{path}.subPath")
@@ -97,7 +98,7 @@ def _sub_path_errors(mount: Document, here: str, path: str) -> Errors:
     return errors
 
 
-def _propagation_errors(mode: str, container: Document, field: str) -> Errors:
+def _propagation_errors(mode: str, container: JsonObject, field: str) -> Errors:
     if mode not in _PROPAGATIONS:
         return [not_supported(field, mode, _PROPAGATIONS)]
     if mode == "Bidirectional" and not (container.get("securityContext") or {}).get("privileged"):
@@ -105,7 +106,7 @@ def _propagation_errors(mode: str, container: Document, field: str) -> Errors:
     return []
 
 
-def _device_errors(container: Document, volumes: Collection[str], path: str) -> Errors:
+def _device_errors(container: JsonObject, volumes: Collection[str], path: str) -> Errors:
     errors: Errors = []
     seen: set[str] = set()
     for index, device in enumerate(container.get("volumeDevices") or ()):
@@ -125,7 +126,7 @@ def _device_errors(container: Document, volumes: Collection[str], path: str) -> 
     return errors
 
 
-def _policy_errors(container: Document, path: str) -> Errors:
+def _policy_errors(container: JsonObject, path: str) -> Errors:
     errors: Errors = []
     for name, allowed in (("terminationMessagePolicy", _MESSAGES), ("imagePullPolicy", _PULL)):
         value = container.get(name) or ""
@@ -136,7 +137,7 @@ def _policy_errors(container: Document, path: str) -> Errors:
     return errors
 
 
-def _common_errors(container: Document, volumes: Collection[str], path: str) -> Errors:
+def _common_errors(container: JsonObject, volumes: Collection[str], path: str) -> Errors:
     name, image = container.get("name") or "", container.get("image") or ""
     errors: Errors = label_errors(name, f"{path}.name") if name else [required(f"{path}.name")]
     if not image:
@@ -162,7 +163,7 @@ _LISTS = (
 )
 
 
-def container_list_errors(spec: Document, volumes: Collection[str], path: str, grace: int) -> Errors:
+def container_list_errors(spec: JsonObject, volumes: Collection[str], path: str, grace: int) -> Errors:
     """Validate the containers of a pod."""
     containers = spec.get("containers") or ()
     if not containers:
@@ -186,7 +187,7 @@ def _restart_errors(policy: str, field: str) -> Errors:
     return [] if policy in _RESTARTS else [not_supported(field, policy, _RESTARTS)]
 
 
-def init_container_errors(spec: Document, volumes: Collection[str], path: str, grace: int) -> Errors:
+def init_container_errors(spec: JsonObject, volumes: Collection[str], path: str, grace: int) -> Errors:
     """Validate init containers."""
     errors: Errors = []
     names = {container.get("name") or "" for container in spec.get("containers") or ()}
@@ -207,7 +208,7 @@ def init_container_errors(spec: Document, volumes: Collection[str], path: str, g
 _FORBIDDEN_TO_EPHEMERAL = ("ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resources")
 
 
-def ephemeral_container_errors(spec: Document, volumes: Collection[str], path: str) -> Errors:
+def ephemeral_container_errors(spec: JsonObject, volumes: Collection[str], path: str) -> Errors:
     """Validate ephemeral containers."""
     errors: Errors = []
     others = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
@@ -230,13 +231,13 @@ def ephemeral_container_errors(spec: Document, volumes: Collection[str], path: s
     return errors
 
 
-def numbered(items: Sequence[Document], path: str) -> Iterator[tuple[Document, str]]:
+def numbered(items: Sequence[JsonObject], path: str) -> Iterator[tuple[JsonObject, str]]:
     """Yield each item with its path."""
     for index, item in enumerate(items):
         yield item, f"{path}[{index}]"
 
 
-def whitespace_errors(spec: Document, path: str) -> Errors:
+def whitespace_errors(spec: JsonObject, path: str) -> Errors:
     """Reject whitespace around the names of images; templates are exempt."""
     errors: Errors = []
     for kind in ("containers", "initContainers"):

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.golang.empty_values import GivenMap
+from steersman.json_types import JsonObject
 
 _MODE = 0o644
 
@@ -21,19 +21,19 @@ def default_pull_policy(image: str) -> str:
     return "Always" if not colon or tag == "latest" else "IfNotPresent"
 
 
-def _default_http(handler: Document) -> None:
+def _default_http(handler: JsonObject) -> None:
     if handler.get("httpGet") is not None:
         set_default(handler["httpGet"], path="/", scheme="HTTP")
 
 
-def _default_probe(probe: Document) -> None:
+def _default_probe(probe: JsonObject) -> None:
     set_default(probe, timeoutSeconds=1, periodSeconds=10, successThreshold=1, failureThreshold=3)
     _default_http(probe)
     if probe.get("grpc") is not None:
         set_default(probe["grpc"], service="")
 
 
-def _default_env(container: Document) -> None:
+def _default_env(container: JsonObject) -> None:
     for variable in container.get("env") or ():
         source = variable.get("valueFrom") or {}
         if source.get("fieldRef") is not None:
@@ -42,7 +42,7 @@ def _default_env(container: Document) -> None:
             set_default(source["fileKeyRef"], optional=False)
 
 
-def _default_container(container: Document) -> None:
+def _default_container(container: JsonObject) -> None:
     set_default(
         container,
         terminationMessagePath="/dev/termination-log",
@@ -60,19 +60,19 @@ def _default_container(container: Document) -> None:
     _default_env(container)
 
 
-def containers_of(spec: Document) -> Iterator[Document]:
+def containers_of(spec: JsonObject) -> Iterator[JsonObject]:
     """Yield every container of a pod."""
     for name in ("initContainers", "containers", "ephemeralContainers"):
         yield from spec.get(name) or ()
 
 
-def _default_claim_template(source: Document) -> None:
+def _default_claim_template(source: JsonObject) -> None:
     spec = (source.get("volumeClaimTemplate") or {}).get("spec")
     if spec is not None:
         set_default(spec, volumeMode="Filesystem")
 
 
-def _default_projected(source: Document) -> None:
+def _default_projected(source: JsonObject) -> None:
     set_default(source, defaultMode=_MODE)
     for part in source.get("sources") or ():
         if part.get("serviceAccountToken") is not None:
@@ -81,22 +81,22 @@ def _default_projected(source: Document) -> None:
             _default_items(part["downwardAPI"])
 
 
-def _default_items(source: Document) -> None:
+def _default_items(source: JsonObject) -> None:
     for item in source.get("items") or ():
         if item.get("fieldRef") is not None:
             set_default(item["fieldRef"], apiVersion="v1")
 
 
-def _default_downward(source: Document) -> None:
+def _default_downward(source: JsonObject) -> None:
     set_default(source, defaultMode=_MODE)
     _default_items(source)
 
 
-def _default_image(source: Document) -> None:
+def _default_image(source: JsonObject) -> None:
     set_default(source, pullPolicy=default_pull_policy(source.get("reference", "")))
 
 
-_VOLUMES: dict[str, Callable[[Document], None]] = {
+_VOLUMES: dict[str, Callable[[JsonObject], None]] = {
     "secret": lambda source: set_default(source, defaultMode=_MODE),
     "configMap": lambda source: set_default(source, defaultMode=_MODE),
     "hostPath": lambda source: set_default(source, type=""),
@@ -113,7 +113,7 @@ _VOLUMES: dict[str, Callable[[Document], None]] = {
 }
 
 
-def _default_volume(volume: Document) -> None:
+def _default_volume(volume: JsonObject) -> None:
     if set(volume) <= {"name"}:
         volume["emptyDir"] = {}
         return
@@ -123,7 +123,7 @@ def _default_volume(volume: Document) -> None:
             default(source)
 
 
-def _open_on_host(spec: Document) -> None:
+def _open_on_host(spec: JsonObject) -> None:
     """Set the host ports of a pod that uses the network of its node."""
     for container in containers_of(spec):
         for port in container.get("ports") or ():
@@ -131,7 +131,7 @@ def _open_on_host(spec: Document) -> None:
                 port["hostPort"] = port.get("containerPort", 0)
 
 
-def default_pod_spec(spec: Document) -> None:
+def default_pod_spec(spec: JsonObject) -> None:
     """Set the defaults of a pod's spec, in a pod or in a template."""
     set_default(
         spec,
@@ -151,13 +151,13 @@ def default_pod_spec(spec: Document) -> None:
         _default_volume(volume)
 
 
-def default_template(template: Document | None) -> None:
+def default_template(template: JsonObject | None) -> None:
     """Set the defaults of a pod template."""
     if template is not None and template.get("spec") is not None:
         default_pod_spec(template["spec"])
 
 
-def default_requests(resources: Document | None) -> None:
+def default_requests(resources: JsonObject | None) -> None:
     """Set requests to the limits where no request is given."""
     limits = (resources or {}).get("limits")
     if resources is None or limits is None:
@@ -171,7 +171,7 @@ def default_requests(resources: Document | None) -> None:
         resources.setdefault("requests", GivenMap())
 
 
-def default_pod(obj: Document) -> None:
+def default_pod(obj: JsonObject) -> None:
     """Set the defaults of a pod."""
     spec = obj["spec"]
     default_pod_spec(spec)
@@ -182,6 +182,6 @@ def default_pod(obj: Document) -> None:
         _open_on_host(spec)
 
 
-def default_pod_template(obj: Document) -> None:
+def default_pod_template(obj: JsonObject) -> None:
     """Set the defaults of a PodTemplate."""
     default_template(obj.get("template"))

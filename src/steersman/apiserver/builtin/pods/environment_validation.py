@@ -3,13 +3,14 @@
 import re
 from collections.abc import Callable, Collection, Sequence
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import (
     config_key_faults,
     env_name_errors,
     qualified_errors,
     subdomain_errors,
 )
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid, not_supported, required
 
 #: All fields of the downward API; not each is allowed everywhere.
@@ -56,7 +57,7 @@ _HUGE = ("requests.hugepages-", "limits.hugepages-")
 _SUBSCRIPT = re.compile(r"(.*)\['(.*)'\]").fullmatch
 
 
-def field_ref_errors(source: Document, path: str, allowed: Collection[str] = _ENV_PATHS) -> Errors:
+def field_ref_errors(source: JsonObject, path: str, allowed: Collection[str] = _ENV_PATHS) -> Errors:
     """Validate a reference to a field of the pod."""
     if not source.get("apiVersion"):
         return [required(f"{path}.apiVersion")]
@@ -81,7 +82,7 @@ def _subscript_errors(base: str, key: str, path: str) -> Errors:
     return [invalid(path, base, "does not support subscript")]
 
 
-def resource_ref_errors(source: Document, path: str, *, in_volume: bool = False) -> Errors:
+def resource_ref_errors(source: JsonObject, path: str, *, in_volume: bool = False) -> Errors:
     """Validate a reference to a request or limit of a container."""
     resource = source.get("resource") or ""
     if in_volume and not source.get("containerName"):
@@ -93,7 +94,7 @@ def resource_ref_errors(source: Document, path: str, *, in_volume: bool = False)
     return [not_supported(f"{path}.resource", resource, _RESOURCES)]
 
 
-def _key_ref_errors(source: Document, path: str) -> Errors:
+def _key_ref_errors(source: JsonObject, path: str) -> Errors:
     errors = subdomain_errors(source.get("name") or "", f"{path}.name")
     key = source.get("key") or ""
     if not key:
@@ -101,12 +102,12 @@ def _key_ref_errors(source: Document, path: str) -> Errors:
     return [*errors, *(invalid(f"{path}.key", key, fault) for fault in config_key_faults(key))]
 
 
-def _file_ref_errors(source: Document, path: str) -> Errors:
+def _file_ref_errors(source: JsonObject, path: str) -> Errors:
     errors: Errors = [required(f"{path}.{name}") for name in ("volumeName", "path", "key") if not source.get(name)]
     return errors
 
 
-_SOURCES: dict[str, Callable[[Document, str], Errors]] = {
+_SOURCES: dict[str, Callable[[JsonObject, str], Errors]] = {
     "fieldRef": field_ref_errors,
     "resourceFieldRef": resource_ref_errors,
     "configMapKeyRef": _key_ref_errors,
@@ -117,7 +118,7 @@ _NO_SOURCE = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKey
 _TWO_SOURCES = "may not have more than one field specified at a time"
 
 
-def _source_errors(variable: Document, path: str) -> Errors:
+def _source_errors(variable: JsonObject, path: str) -> Errors:
     source = variable["valueFrom"]
     found = [name for name in _SOURCES if source.get(name) is not None]
     errors: Errors = []
@@ -132,7 +133,7 @@ def _source_errors(variable: Document, path: str) -> Errors:
     return errors
 
 
-def env_errors(variables: Sequence[Document], path: str) -> Errors:
+def env_errors(variables: Sequence[JsonObject], path: str) -> Errors:
     """Validate ``env``."""
     errors: Errors = []
     for index, variable in enumerate(variables):
@@ -146,7 +147,7 @@ def env_errors(variables: Sequence[Document], path: str) -> Errors:
     return errors
 
 
-def env_from_errors(sources: Sequence[Document], path: str) -> Errors:
+def env_from_errors(sources: Sequence[JsonObject], path: str) -> Errors:
     """Validate ``envFrom``."""
     errors: Errors = []
     for index, source in enumerate(sources):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import label_errors, qualified_errors
 from steersman.apiserver.builtin.common.node_selectors import (
@@ -11,6 +11,7 @@ from steersman.apiserver.builtin.common.node_selectors import (
     node_selector_term_errors,
 )
 from steersman.apiserver.builtin.common.numbers import NOT_POSITIVE
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import duplicate, invalid, not_supported, required
 from steersman.validation.names import label_value_faults
 
@@ -21,7 +22,7 @@ _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _HONOR = ("Honor", "Ignore")
 
 
-def toleration_errors(tolerations: Sequence[Document], path: str) -> Errors:
+def toleration_errors(tolerations: Sequence[JsonObject], path: str) -> Errors:
     """Validate tolerations."""
     errors: Errors = []
     for index, toleration in enumerate(tolerations):
@@ -51,7 +52,7 @@ def _value_errors(value: str, operator: str, field: str) -> Errors:
     return [not_supported(field, operator, ["Equal", "Exists"])]
 
 
-def affinity_errors(affinity: Document, path: str) -> Errors:
+def affinity_errors(affinity: JsonObject, path: str) -> Errors:
     """Validate node affinity, pod affinity and pod anti-affinity."""
     errors: Errors = []
     node = affinity.get("nodeAffinity") or {}
@@ -67,12 +68,12 @@ def affinity_errors(affinity: Document, path: str) -> Errors:
     return errors
 
 
-def _weight_errors(term: Document, path: str) -> Errors:
+def _weight_errors(term: JsonObject, path: str) -> Errors:
     weight = term.get("weight") or 0
     return [] if 0 < weight <= _MAX_WEIGHT else [invalid(f"{path}.weight", weight, "must be in the range 1-100")]
 
 
-def _pod_affinity_errors(affinity: Document, path: str) -> Errors:
+def _pod_affinity_errors(affinity: JsonObject, path: str) -> Errors:
     errors: Errors = []
     for index, term in enumerate(affinity.get(_REQUIRED) or ()):
         errors += _pod_term_errors(term, f"{path}.{_REQUIRED}[{index}]")
@@ -83,7 +84,7 @@ def _pod_affinity_errors(affinity: Document, path: str) -> Errors:
     return errors
 
 
-def _pod_term_errors(term: Document, path: str) -> Errors:
+def _pod_term_errors(term: JsonObject, path: str) -> Errors:
     errors = selector_errors(term.get("labelSelector"), f"{path}.labelSelector")
     errors += selector_errors(term.get("namespaceSelector"), f"{path}.namespaceSelector")
     for name in term.get("namespaces") or ():
@@ -94,7 +95,7 @@ def _pod_term_errors(term: Document, path: str) -> Errors:
     return errors + qualified_errors(key, f"{path}.topologyKey")
 
 
-def spread_errors(constraints: Sequence[Document], path: str) -> Errors:
+def spread_errors(constraints: Sequence[JsonObject], path: str) -> Errors:
     """Validate topology spread constraints."""
     errors: Errors = []
     seen: set[tuple[str, str]] = set()
@@ -117,11 +118,11 @@ def spread_errors(constraints: Sequence[Document], path: str) -> Errors:
     return errors
 
 
-def _spread_key(constraint: Document) -> tuple[str, str]:
+def _spread_key(constraint: JsonObject) -> tuple[str, str]:
     return constraint.get("topologyKey") or "", constraint.get("whenUnsatisfiable") or ""
 
 
-def _domain_errors(constraint: Document, action: str, path: str) -> Errors:
+def _domain_errors(constraint: JsonObject, action: str, path: str) -> Errors:
     errors: Errors = []
     domains = constraint.get("minDomains")
     if domains is not None:

@@ -2,19 +2,20 @@
 
 from collections.abc import Callable
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import header_name_errors
 from steersman.apiserver.builtin.common.numbers import negative_errors, port_errors, port_or_name_errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import forbidden, invalid, not_supported, required
 
 _TIMES = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 
 
-def _exec_errors(action: Document, path: str, _grace: int) -> Errors:
+def _exec_errors(action: JsonObject, path: str, _grace: int) -> Errors:
     return [] if action.get("command") else [required(f"{path}.command")]
 
 
-def _http_errors(action: Document, path: str, _grace: int) -> Errors:
+def _http_errors(action: JsonObject, path: str, _grace: int) -> Errors:
     errors: Errors = [] if action.get("path") else [required(f"{path}.path")]
     errors += port_or_name_errors(action.get("port"), f"{path}.port")
     if action.get("scheme") not in ("HTTP", "HTTPS"):
@@ -24,15 +25,15 @@ def _http_errors(action: Document, path: str, _grace: int) -> Errors:
     return errors
 
 
-def _tcp_errors(action: Document, path: str, _grace: int) -> Errors:
+def _tcp_errors(action: JsonObject, path: str, _grace: int) -> Errors:
     return port_or_name_errors(action.get("port"), f"{path}.port")
 
 
-def _grpc_errors(action: Document, path: str, _grace: int) -> Errors:
+def _grpc_errors(action: JsonObject, path: str, _grace: int) -> Errors:
     return port_errors(action.get("port") or 0, f"{path}.port")
 
 
-def _sleep_errors(action: Document, path: str, grace: int) -> Errors:
+def _sleep_errors(action: JsonObject, path: str, grace: int) -> Errors:
     seconds = action.get("seconds") or 0
     if 0 <= seconds <= grace:
         return []
@@ -40,7 +41,7 @@ def _sleep_errors(action: Document, path: str, grace: int) -> Errors:
 
 
 #: In the order in which Kubernetes validates them.
-_HANDLERS: tuple[tuple[str, Callable[[Document, str, int], Errors]], ...] = (
+_HANDLERS: tuple[tuple[str, Callable[[JsonObject, str, int], Errors]], ...] = (
     ("exec", _exec_errors),
     ("httpGet", _http_errors),
     ("tcpSocket", _tcp_errors),
@@ -49,7 +50,7 @@ _HANDLERS: tuple[tuple[str, Callable[[Document, str, int], Errors]], ...] = (
 )
 
 
-def _handler_errors(handler: Document, path: str, grace: int) -> Errors:
+def _handler_errors(handler: JsonObject, path: str, grace: int) -> Errors:
     errors: Errors = []
     count = 0
     for name, check in _HANDLERS:
@@ -66,7 +67,7 @@ def _handler_errors(handler: Document, path: str, grace: int) -> Errors:
     return errors
 
 
-def _probe_errors(probe: Document, name: str, path: str, grace: int) -> Errors:
+def _probe_errors(probe: JsonObject, name: str, path: str, grace: int) -> Errors:
     errors = _handler_errors(probe, path, grace)
     errors += negative_errors(probe, _TIMES, path)
     own = probe.get("terminationGracePeriodSeconds")
@@ -81,7 +82,7 @@ def _probe_errors(probe: Document, name: str, path: str, grace: int) -> Errors:
     return errors
 
 
-def probe_errors(container: Document, path: str, grace: int) -> Errors:
+def probe_errors(container: JsonObject, path: str, grace: int) -> Errors:
     """Validate the probes and lifecycle hooks of a container or sidecar."""
     errors: Errors = []
     for name, hook in (container.get("lifecycle") or {}).items():
@@ -94,7 +95,7 @@ def probe_errors(container: Document, path: str, grace: int) -> Errors:
     return errors
 
 
-def no_probe_errors(container: Document, path: str) -> Errors:
+def no_probe_errors(container: JsonObject, path: str) -> Errors:
     """Reject probes and hooks of an init container that is not a sidecar."""
     text = "may not be set for init containers without restartPolicy=Always"
     names = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")

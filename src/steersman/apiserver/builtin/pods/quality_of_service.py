@@ -1,12 +1,12 @@
 """The quality-of-service class of a pod, which follows from the requests and limits of its containers."""
 
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.common.quantities import parse_quantity
+from steersman.json_types import JsonObject
 
 _COMPUTE = ("cpu", "memory")
 
 
-def quality_of_service(spec: Document) -> str:
+def quality_of_service(spec: JsonObject) -> str:
     """Return ``BestEffort``, ``Burstable`` or ``Guaranteed``."""
     containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
     everything = [container.get("resources") or {} for container in containers]
@@ -25,5 +25,5 @@ def quality_of_service(spec: Document) -> str:
     return "Guaranteed" if guaranteed else "Burstable"
 
 
-def _compute(amounts: Document | None) -> list[str]:
+def _compute(amounts: JsonObject | None) -> list[str]:
     return [name for name in _COMPUTE if name in (amounts or {}) and parse_quantity((amounts or {})[name])]

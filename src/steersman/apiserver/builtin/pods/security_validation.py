@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.internal_form import internal_form
 from steersman.apiserver.builtin.common.numbers import MAX_INT32, range_errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
 
 _SYSCTL = r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
@@ -17,7 +18,7 @@ _GROUP_POLICIES = ("Merge", "Strict")
 _PROC_MOUNTS = ("Default", "Unmasked")
 
 
-def _profile_errors(profile: Document, path: str, kind: str) -> Errors:
+def _profile_errors(profile: JsonObject, path: str, kind: str) -> Errors:
     type_, local = profile.get("type") or "", profile.get("localhostProfile")
     errors: Errors = []
     if not type_:
@@ -32,7 +33,7 @@ def _profile_errors(profile: Document, path: str, kind: str) -> Errors:
     return errors
 
 
-def _profiles_errors(context: Document, path: str) -> Errors:
+def _profiles_errors(context: JsonObject, path: str) -> Errors:
     errors: Errors = []
     if context.get("seccompProfile") is not None:
         errors += _profile_errors(context["seccompProfile"], f"{path}.seccompProfile", "seccomp")
@@ -41,14 +42,14 @@ def _profiles_errors(context: Document, path: str) -> Errors:
     return errors
 
 
-def _identity_errors(context: Document, names: tuple[str, ...], path: str) -> Errors:
+def _identity_errors(context: JsonObject, names: tuple[str, ...], path: str) -> Errors:
     errors: Errors = []
     for name in names:
         errors += range_errors(context.get(name), f"{path}.{name}", 0, MAX_INT32)
     return errors
 
 
-def container_security_errors(context: Document, path: str) -> Errors:
+def container_security_errors(context: JsonObject, path: str) -> Errors:
     """Validate the security context of a container."""
     errors = _identity_errors(context, ("runAsUser", "runAsGroup"), path)
     mount = context.get("procMount")
@@ -66,7 +67,7 @@ def container_security_errors(context: Document, path: str) -> Errors:
     return errors
 
 
-def pod_security_errors(context: Document, path: str) -> Errors:
+def pod_security_errors(context: JsonObject, path: str) -> Errors:
     """Validate the security context of a pod."""
     errors = _identity_errors(context, ("fsGroup", "runAsUser", "runAsGroup"), path)
     for index, group in enumerate(context.get("supplementalGroups") or ()):
@@ -127,7 +128,7 @@ _LINUX_CONTAINER = (
 )
 
 
-def operating_system_errors(spec: Document, path: str) -> Errors:
+def operating_system_errors(spec: JsonObject, path: str) -> Errors:
     """Validate the operating system, and reject fields that do not exist on it."""
     name = spec["os"].get("name") or ""
     if not name:
@@ -144,7 +145,7 @@ def operating_system_errors(spec: Document, path: str) -> Errors:
     return _windows_errors(spec, path)
 
 
-def _windows_errors(spec: Document, path: str) -> Errors:
+def _windows_errors(spec: JsonObject, path: str) -> Errors:
     text = "cannot be set for a windows pod"
     context = spec.get("securityContext") or {}
     errors: Errors = []
@@ -158,7 +159,7 @@ def _windows_errors(spec: Document, path: str) -> Errors:
     return errors
 
 
-def _contexts(spec: Document, path: str) -> Iterator[tuple[Document, str]]:
+def _contexts(spec: JsonObject, path: str) -> Iterator[tuple[JsonObject, str]]:
     """Yield the security contexts of a pod: first its own, then those of the containers."""
     yield spec.get("securityContext") or {}, f"{path}.securityContext"
     for kind in ("initContainers", "containers", "ephemeralContainers"):

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.pods.admission import (
     add_default_tolerations,
@@ -15,6 +14,7 @@ from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.resources.request_context import RequestContext
 from steersman.golang.empty_values import same_content
+from steersman.json_types import JsonObject
 
 _FINISHED = frozenset({"Succeeded", "Failed"})
 
@@ -30,7 +30,7 @@ class PodStrategy(BuiltinStrategy):
         kept = set_of(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences"))
         self.reset_fields = {**self.reset_fields, "status": kept}
 
-    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_create(self, obj: JsonObject, subresource: str, context: RequestContext) -> None:
         """Set requests and limits from LimitRanges, the priority, default tolerations and the status."""
         apply_limit_ranges(self._objects, obj)
         check_runtime_class(self._objects, obj)
@@ -40,7 +40,7 @@ class PodStrategy(BuiltinStrategy):
         set_priority(self._objects, obj)
         add_default_tolerations(obj["spec"])
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_update(self, obj: JsonObject, old: JsonObject, subresource: str, context: RequestContext) -> None:
         """Keep default tolerations and the priority; a subresource changes its own part only."""
         if not subresource:
             add_default_tolerations(obj["spec"])
@@ -53,7 +53,7 @@ class PodStrategy(BuiltinStrategy):
                 _keep(obj["metadata"], old["metadata"], name)
         super().prepare_update(obj, old, subresource, context)
 
-    def initial_status(self, obj: Document) -> Document:
+    def initial_status(self, obj: JsonObject) -> JsonObject:
         """Return the phase ``Pending``, the quality-of-service class, and a condition for scheduling gates."""
         status = {"phase": "Pending", "qosClass": quality_of_service(obj["spec"])}
         if not obj["spec"].get("schedulingGates"):
@@ -68,7 +68,7 @@ class PodStrategy(BuiltinStrategy):
         }
         return {**status, "conditions": [gated]}
 
-    def prepare_status(self, obj: Document, old: Document) -> None:
+    def prepare_status(self, obj: JsonObject, old: JsonObject) -> None:
         """Keep owner references, and fields of the status that the node leaves out."""
         super().prepare_status(obj, old)
         obj["metadata"].pop("ownerReferences", None)
@@ -82,11 +82,11 @@ class PodStrategy(BuiltinStrategy):
             status["conditions"] = _with_generations(status["conditions"], before.get("conditions") or [])
         obj["status"] = status
 
-    def is_new_generation(self, obj: Document, old: Document) -> bool:
+    def is_new_generation(self, obj: JsonObject, old: JsonObject) -> bool:
         """Return whether the spec changed."""
         return not same_content(obj.get("spec"), old.get("spec"))
 
-    def grace_period(self, obj: Document, asked: int | None) -> int | None:
+    def grace_period(self, obj: JsonObject, asked: int | None) -> int | None:
         """Return the grace period; zero for a pod that never ran or has finished."""
         spec, status = obj["spec"], obj.get("status") or {}
         if asked is None:
@@ -95,7 +95,7 @@ class PodStrategy(BuiltinStrategy):
             return 0
         return 1 if asked < 0 else asked
 
-    def fields(self, obj: Document) -> dict[str, str]:
+    def fields(self, obj: JsonObject) -> dict[str, str]:
         """Return the fields that pods can be selected by."""
         spec, status = obj["spec"], obj.get("status") or {}
         return {
@@ -127,13 +127,13 @@ class PodStrategy(BuiltinStrategy):
         return "" if label in known else f"field label not supported: {label}"
 
 
-def _keep(document: Document, old: Document, name: str) -> None:
+def _keep(document: JsonObject, old: JsonObject, name: str) -> None:
     document.pop(name, None)
     if name in old:
         document[name] = old[name]
 
 
-def _resized(spec: Document, old: Document) -> Document:
+def _resized(spec: JsonObject, old: JsonObject) -> JsonObject:
     """Return the old spec with the resources and resize policies of the new one."""
     kept = dict(old)
     for kind in ("containers", "initContainers"):
@@ -143,14 +143,14 @@ def _resized(spec: Document, old: Document) -> Document:
     return kept
 
 
-def _resized_container(container: Document, wanted: dict[Any, Document]) -> Document:
+def _resized_container(container: JsonObject, wanted: dict[Any, JsonObject]) -> JsonObject:
     new = dict(container)
     for name in ("resources", "resizePolicy"):
         _keep(new, wanted.get(container.get("name"), container), name)
     return new
 
 
-def _with_ephemeral(spec: Document, old: Document) -> Document:
+def _with_ephemeral(spec: JsonObject, old: JsonObject) -> JsonObject:
     """Return the old spec with the ephemeral containers of the new one."""
     kept = dict(old)
     _keep(kept, spec, "ephemeralContainers")
@@ -161,7 +161,7 @@ def _with_ephemeral(spec: Document, old: Document) -> Document:
 _PARTS = {"resize": _resized, "ephemeralcontainers": _with_ephemeral}
 
 
-def _with_generations(conditions: list[Document], before: list[Document]) -> list[Document]:
+def _with_generations(conditions: list[JsonObject], before: list[JsonObject]) -> list[JsonObject]:
     """Return the conditions, each with the ``observedGeneration`` that it had before where it is missing."""
     known: dict[str, list[int]] = {}
     for condition in before:

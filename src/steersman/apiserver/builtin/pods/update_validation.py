@@ -1,6 +1,6 @@
 """Validation of changes of pods: what may change in an existing pod, by subresource."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.internal_form import difference_text, internal_form, internal_pod_spec
 from steersman.apiserver.builtin.common.names import subdomain_errors
 from steersman.apiserver.builtin.common.numbers import MAX_INT32, range_errors
@@ -8,6 +8,7 @@ from steersman.apiserver.builtin.pods.placement_validation import toleration_err
 from steersman.apiserver.builtin.pods.quality_of_service import quality_of_service
 from steersman.apiserver.builtin.pods.validation import new_pod_errors, whole_pod_errors
 from steersman.golang.empty_values import same_content
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import forbidden, invalid, required
 
 _MUTABLE_FIELDS = (
@@ -18,14 +19,14 @@ _MUTABLE_FIELDS = (
 _COMPUTE = ("cpu", "memory")
 
 
-def pod_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def pod_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a new pod, or a change by the subresource that made it."""
     if old is None:
         return new_pod_errors(obj)
     return _ENDPOINTS[subresource](obj, old)
 
 
-def _container_errors(new: Document, old: Document, kind: str) -> tuple[Errors, bool]:
+def _container_errors(new: JsonObject, old: JsonObject, kind: str) -> tuple[Errors, bool]:
     """Validate changed containers; return whether to stop, because the lists cannot be compared further."""
     after, before = new.get(kind) or (), old.get(kind) or ()
     if len(after) != len(before):
@@ -41,7 +42,7 @@ def _container_errors(new: Document, old: Document, kind: str) -> tuple[Errors, 
     return errors, False
 
 
-def _deadline_errors(new: Document, old: Document) -> tuple[Errors, bool]:
+def _deadline_errors(new: JsonObject, old: JsonObject) -> tuple[Errors, bool]:
     field = "spec.activeDeadlineSeconds"
     after, before = new.get("activeDeadlineSeconds"), old.get("activeDeadlineSeconds")
     if after is None:
@@ -54,7 +55,7 @@ def _deadline_errors(new: Document, old: Document) -> tuple[Errors, bool]:
     return errors, bool(errors)
 
 
-def _toleration_errors(new: Document, old: Document) -> Errors:
+def _toleration_errors(new: JsonObject, old: JsonObject) -> Errors:
     after = new.get("tolerations") or ()
     kept = [_without_seconds(item) for item in after]
     if any(_without_seconds(item) not in kept for item in old.get("tolerations") or ()):
@@ -63,11 +64,11 @@ def _toleration_errors(new: Document, old: Document) -> Errors:
     return toleration_errors(after, "spec.tolerations")
 
 
-def _without_seconds(toleration: Document) -> Document:
+def _without_seconds(toleration: JsonObject) -> JsonObject:
     return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
 
 
-def _gate_errors(new: Document, old: Document) -> Errors:
+def _gate_errors(new: JsonObject, old: JsonObject) -> Errors:
     known = {gate.get("name") for gate in old.get("schedulingGates") or ()}
     return [
         forbidden(
@@ -79,7 +80,7 @@ def _gate_errors(new: Document, old: Document) -> Errors:
     ]
 
 
-def _update_errors(obj: Document, old: Document) -> Errors:
+def _update_errors(obj: JsonObject, old: JsonObject) -> Errors:
     new_spec, old_spec = obj["spec"], old["spec"]
     if same_content(new_spec, old_spec):
         # An unchanged spec stays valid: most updates of pods change labels or finalizers.
@@ -99,7 +100,7 @@ def _update_errors(obj: Document, old: Document) -> Errors:
     return errors + _immutable_field_errors(new_spec, old_spec)
 
 
-def _immutable_field_errors(new: Document, old: Document) -> Errors:
+def _immutable_field_errors(new: JsonObject, old: JsonObject) -> Errors:
     """Reject a change of any other field, and quote the difference."""
     rest = _with_old_mutable_fields(new, old)
     if same_content(rest, old):
@@ -111,7 +112,7 @@ def _immutable_field_errors(new: Document, old: Document) -> Errors:
     return [forbidden("spec", text)]
 
 
-def _with_old_mutable_fields(new: Document, old: Document) -> Document:
+def _with_old_mutable_fields(new: JsonObject, old: JsonObject) -> JsonObject:
     """Return the new spec with the old values of every field that may change."""
     rest = dict(new)
     for kind in ("containers", "initContainers"):
@@ -138,7 +139,7 @@ def _with_old_mutable_fields(new: Document, old: Document) -> Document:
     return {name: value for name, value in rest.items() if value is not None}
 
 
-def _status_errors(obj: Document, old: Document) -> Errors:
+def _status_errors(obj: JsonObject, old: JsonObject) -> Errors:
     status, before = obj.get("status") or {}, old.get("status") or {}
     errors: Errors = []
     nominated = status.get("nominatedNodeName") or ""
@@ -152,7 +153,7 @@ def _status_errors(obj: Document, old: Document) -> Errors:
     return errors + _restart_errors(status, before, old["spec"])
 
 
-def _restart_errors(status: Document, before: Document, spec: Document) -> Errors:
+def _restart_errors(status: JsonObject, before: JsonObject, spec: JsonObject) -> Errors:
     """Reject a status in which a terminated container runs again against the restart policy."""
     policy = spec.get("restartPolicy")
     if policy == "Always":
@@ -170,7 +171,7 @@ def _restart_errors(status: Document, before: Document, spec: Document) -> Error
     return errors
 
 
-def _ephemeral_errors(obj: Document, old: Document) -> Errors:
+def _ephemeral_errors(obj: JsonObject, old: JsonObject) -> Errors:
     errors = whole_pod_errors(obj["spec"])
     field = "spec.ephemeralContainers"
     found = {container.get("name"): container for container in obj["spec"].get("ephemeralContainers") or ()}
@@ -185,7 +186,7 @@ def _ephemeral_errors(obj: Document, old: Document) -> Errors:
     return errors
 
 
-def _resize_errors(obj: Document, old: Document) -> Errors:
+def _resize_errors(obj: JsonObject, old: JsonObject) -> Errors:
     errors = whole_pod_errors(obj["spec"])
     quality = (old.get("status") or {}).get("qosClass") or quality_of_service(old["spec"])
     if quality_of_service(obj["spec"]) != quality:
@@ -199,7 +200,7 @@ def _resize_errors(obj: Document, old: Document) -> Errors:
     return errors
 
 
-def _removed_errors(new: Document, old: Document, path: str) -> Errors:
+def _removed_errors(new: JsonObject, old: JsonObject, path: str) -> Errors:
     errors: Errors = []
     for part in ("limits", "requests"):
         after, before = ((item.get("resources") or {}).get(part) or {} for item in (new, old))
@@ -208,7 +209,7 @@ def _removed_errors(new: Document, old: Document, path: str) -> Errors:
     return errors
 
 
-def _without_compute(container: Document) -> Document:
+def _without_compute(container: JsonObject) -> JsonObject:
     resources = {
         part: {
             name: text

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import (
     address_errors,
     annotations_errors,
@@ -24,6 +24,7 @@ from steersman.apiserver.builtin.pods.container_validation import (
 from steersman.apiserver.builtin.pods.placement_validation import affinity_errors, spread_errors, toleration_errors
 from steersman.apiserver.builtin.pods.security_validation import operating_system_errors, pod_security_errors
 from steersman.apiserver.builtin.pods.volume_validation import volume_errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
 
 _RESTART = ("Always", "OnFailure", "Never")
@@ -32,7 +33,7 @@ _PREEMPTION = ("PreemptLowerPriority", "Never")
 _DNS_LIMITS = (3, 32, 2048)
 
 
-def _gate_errors(gates: Sequence[Document], path: str) -> Errors:
+def _gate_errors(gates: Sequence[JsonObject], path: str) -> Errors:
     errors: Errors = []
     seen: set[str] = set()
     for index, gate in enumerate(gates):
@@ -44,14 +45,14 @@ def _gate_errors(gates: Sequence[Document], path: str) -> Errors:
     return errors
 
 
-def _readiness_errors(gates: Sequence[Document], path: str) -> Errors:
+def _readiness_errors(gates: Sequence[JsonObject], path: str) -> Errors:
     errors: Errors = []
     for index, gate in enumerate(gates):
         errors += qualified_errors(gate.get("conditionType") or "", f"{path}[{index}].conditionType")
     return errors
 
 
-def _alias_errors(aliases: Sequence[Document], path: str) -> Errors:
+def _alias_errors(aliases: Sequence[JsonObject], path: str) -> Errors:
     errors: Errors = []
     for index, alias in enumerate(aliases):
         errors += address_errors(alias.get("ip") or "", f"{path}[{index}].ip")
@@ -60,7 +61,7 @@ def _alias_errors(aliases: Sequence[Document], path: str) -> Errors:
     return errors
 
 
-def _overhead_errors(amounts: Document, path: str) -> Errors:
+def _overhead_errors(amounts: JsonObject, path: str) -> Errors:
     errors: Errors = []
     for name, text in amounts.items():
         errors += quantity_errors(name, text, f"{path}.limits[{name}]")
@@ -71,7 +72,7 @@ def _preemption_errors(policy: str, path: str) -> Errors:
     return [] if policy in _PREEMPTION else [not_supported(path, policy, _PREEMPTION)]
 
 
-def _deadline_errors(spec: Document, path: str) -> Errors:
+def _deadline_errors(spec: JsonObject, path: str) -> Errors:
     return range_errors(spec["activeDeadlineSeconds"], f"{path}.activeDeadlineSeconds", 1, MAX_INT32)
 
 
@@ -96,7 +97,7 @@ _PARTS: tuple[tuple[str, Callable[[Any, str], Errors]], ...] = (
 )
 
 
-def _dns_errors(spec: Document, path: str) -> Errors:
+def _dns_errors(spec: JsonObject, path: str) -> Errors:
     config, path = spec.get("dnsConfig"), f"{path}.dnsConfig"
     if config is None and spec.get("dnsPolicy") != "None":
         return []
@@ -116,7 +117,7 @@ def _dns_errors(spec: Document, path: str) -> Errors:
     return errors + _search_errors(config or {}, path)
 
 
-def _search_errors(config: Document, path: str) -> Errors:
+def _search_errors(config: JsonObject, path: str) -> Errors:
     searches = config.get("searches") or []
     errors: Errors = []
     if len(searches) > _DNS_LIMITS[1]:
@@ -135,14 +136,14 @@ def _search_errors(config: Document, path: str) -> Errors:
     return errors
 
 
-def _host_user_errors(spec: Document, path: str) -> Errors:
+def _host_user_errors(spec: JsonObject, path: str) -> Errors:
     if spec["hostUsers"]:
         return []
     names = ("hostNetwork", "hostPID", "hostIPC")
     return [forbidden(f"{path}.{name}", "when `hostUsers` is false") for name in names if spec.get(name)]
 
 
-def _choice_errors(spec: Document, path: str) -> Errors:
+def _choice_errors(spec: JsonObject, path: str) -> Errors:
     errors: Errors = []
     for name, allowed in (("restartPolicy", _RESTART), ("dnsPolicy", _DNS)):
         value = spec.get(name) or ""
@@ -153,7 +154,7 @@ def _choice_errors(spec: Document, path: str) -> Errors:
     return errors
 
 
-def _host_errors(spec: Document, path: str) -> Errors:
+def _host_errors(spec: JsonObject, path: str) -> Errors:
     """Validate a pod that uses the network or the process namespace of its node."""
     errors: Errors = []
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
@@ -171,7 +172,7 @@ def _host_errors(spec: Document, path: str) -> Errors:
 
 
 #: Optional fields whose validation needs the whole spec.
-_WHOLES: tuple[tuple[str, Callable[[Document, str], Errors]], ...] = (
+_WHOLES: tuple[tuple[str, Callable[[JsonObject, str], Errors]], ...] = (
     ("activeDeadlineSeconds", _deadline_errors),
     ("dnsPolicy", _dns_errors),
     ("os", operating_system_errors),
@@ -179,7 +180,7 @@ _WHOLES: tuple[tuple[str, Callable[[Document, str], Errors]], ...] = (
 )
 
 
-def _running_errors(spec: Document, path: str) -> Errors:
+def _running_errors(spec: JsonObject, path: str) -> Errors:
     """Validate volumes and containers."""
     grace = spec.get("terminationGracePeriodSeconds")
     errors: Errors = [] if grace is not None else [required(f"{path}.terminationGracePeriodSeconds")]
@@ -195,7 +196,7 @@ def _running_errors(spec: Document, path: str) -> Errors:
     return errors
 
 
-def pod_spec_errors(spec: Document, path: str) -> Errors:
+def pod_spec_errors(spec: JsonObject, path: str) -> Errors:
     """Validate the spec of a pod or template."""
     errors = _running_errors(spec, path)
     if spec.get("restartPolicy") not in _RESTART or spec.get("dnsPolicy") not in _DNS:
@@ -212,7 +213,7 @@ def pod_spec_errors(spec: Document, path: str) -> Errors:
     return errors
 
 
-def template_errors(template: Document, path: str) -> Errors:
+def template_errors(template: JsonObject, path: str) -> Errors:
     """Validate a pod template."""
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     errors = labels_errors(metadata.get("labels"), f"{path}.labels")
@@ -224,7 +225,7 @@ def template_errors(template: Document, path: str) -> Errors:
     return errors
 
 
-def whole_pod_errors(spec: Document) -> Errors:
+def whole_pod_errors(spec: JsonObject) -> Errors:
     """Validate the spec of a pod, with the rules that templates are exempt from."""
     errors = pod_spec_errors(spec, "spec")
     errors += whitespace_errors(spec, "spec")
@@ -235,7 +236,7 @@ def whole_pod_errors(spec: Document) -> Errors:
     return errors
 
 
-def _tokens(spec: Document) -> list[tuple[tuple[int, int], str]]:
+def _tokens(spec: JsonObject) -> list[tuple[tuple[int, int], str]]:
     """Return the places of service account tokens among a pod's projected volumes."""
     return [
         ((index, number), "serviceAccountToken")
@@ -245,7 +246,7 @@ def _tokens(spec: Document) -> list[tuple[tuple[int, int], str]]:
     ]
 
 
-def new_pod_errors(obj: Document) -> Errors:
+def new_pod_errors(obj: JsonObject) -> Errors:
     """Validate a new pod."""
     spec = obj["spec"]
     errors = whole_pod_errors(spec)
@@ -257,7 +258,7 @@ def new_pod_errors(obj: Document) -> Errors:
     return errors
 
 
-def pod_template_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def pod_template_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a PodTemplate."""
     del old, subresource
     return template_errors(obj.get("template") or {}, "template")

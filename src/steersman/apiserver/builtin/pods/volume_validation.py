@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.file_paths import backstep_errors, descending_path_errors
 from steersman.apiserver.builtin.common.names import label_errors, required_name
 from steersman.apiserver.builtin.common.quantities import parse_quantity
 from steersman.apiserver.builtin.pods.environment_validation import FILE_PATHS, field_ref_errors, resource_ref_errors
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
 
 _MODE_RULE = "must be a number between 0 and 0777 (octal), both inclusive"
@@ -36,7 +37,7 @@ def _file_path_errors(text: str, field: str) -> Errors:
     return errors
 
 
-def _item_errors(items: Sequence[Document] | None, path: str) -> Errors:
+def _item_errors(items: Sequence[JsonObject] | None, path: str) -> Errors:
     errors: Errors = []
     for index, item in enumerate(items or ()):
         here = f"{path}.items[{index}]"
@@ -46,7 +47,7 @@ def _item_errors(items: Sequence[Document] | None, path: str) -> Errors:
     return errors
 
 
-def _file_errors(item: Document, path: str) -> Errors:
+def _file_errors(item: JsonObject, path: str) -> Errors:
     """Validate a file of the downward API."""
     errors: Errors = [] if item.get("path") else [required(f"{path}.path")]
     errors += _file_path_errors(item.get("path") or "", f"{path}.path")
@@ -62,14 +63,14 @@ def _file_errors(item: Document, path: str) -> Errors:
     return errors + _mode_errors(item.get("mode"), f"{path}.mode")
 
 
-def _empty_dir(source: Document, path: str) -> Errors:
+def _empty_dir(source: JsonObject, path: str) -> Errors:
     limit = source.get("sizeLimit")
     if limit is not None and parse_quantity(str(limit)).value < 0:
         return [forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
     return []
 
 
-def _host_path(source: Document, path: str) -> Errors:
+def _host_path(source: JsonObject, path: str) -> Errors:
     if not source.get("path"):
         return [required(f"{path}.path")]
     errors = backstep_errors(source["path"], f"{path}.path")
@@ -78,8 +79,8 @@ def _host_path(source: Document, path: str) -> Errors:
     return errors
 
 
-def _keyed(name: str) -> Callable[[Document, str], Errors]:
-    def check(source: Document, path: str) -> Errors:
+def _keyed(name: str) -> Callable[[JsonObject, str], Errors]:
+    def check(source: JsonObject, path: str) -> Errors:
         errors = required_name(source, name, path)
         errors += _mode_errors(source.get("defaultMode"), f"{path}.defaultMode")
         return errors + _item_errors(source.get("items"), path)
@@ -87,39 +88,39 @@ def _keyed(name: str) -> Callable[[Document, str], Errors]:
     return check
 
 
-def _downward(source: Document, path: str) -> Errors:
+def _downward(source: JsonObject, path: str) -> Errors:
     errors = _mode_errors(source.get("defaultMode"), f"{path}.defaultMode")
     for item in source.get("items") or ():
         errors += _file_errors(item, path)
     return errors
 
 
-def _nfs(source: Document, path: str) -> Errors:
+def _nfs(source: JsonObject, path: str) -> Errors:
     errors: Errors = [required(f"{path}.{name}") for name in ("server", "path") if not source.get(name)]
     if not (source.get("path") or "").startswith("/"):
         errors.append(invalid(f"{path}.path", source.get("path") or "", "must be an absolute path"))
     return errors
 
 
-def _needs(*names: str) -> Callable[[Document, str], Errors]:
-    def check(source: Document, path: str) -> Errors:
+def _needs(*names: str) -> Callable[[JsonObject, str], Errors]:
+    def check(source: JsonObject, path: str) -> Errors:
         return [required(f"{path}.{name}") for name in names if not source.get(name)]
 
     return check
 
 
-def _ephemeral(source: Document, path: str) -> Errors:
+def _ephemeral(source: JsonObject, path: str) -> Errors:
     return [] if source.get("volumeClaimTemplate") is not None else [required(f"{path}.volumeClaimTemplate")]
 
 
-def _image(source: Document, path: str) -> Errors:
+def _image(source: JsonObject, path: str) -> Errors:
     policy = source.get("pullPolicy") or ""
     if not policy:
         return [required(f"{path}.pullPolicy")]
     return [] if policy in _PULL else [not_supported(f"{path}.pullPolicy", policy, _PULL)]
 
 
-def _projected(source: Document, path: str) -> Errors:
+def _projected(source: JsonObject, path: str) -> Errors:
     errors = _mode_errors(source.get("defaultMode"), f"{path}.defaultMode")
     taken: set[str] = set()
     for index, part in enumerate(source.get("sources") or ()):
@@ -133,7 +134,7 @@ def _projected(source: Document, path: str) -> Errors:
     return errors
 
 
-def _conflict_errors(part: Document, name: str, taken: set[str], path: str) -> Errors:
+def _conflict_errors(part: JsonObject, name: str, taken: set[str], path: str) -> Errors:
     """Reject paths that two sources of a projected volume would write."""
     paths = [item.get("path") or "" for item in part.get("items") or ()] or [part.get("path") or ""]
     errors: Errors = []
@@ -145,18 +146,18 @@ def _conflict_errors(part: Document, name: str, taken: set[str], path: str) -> E
     return errors
 
 
-def _projected_map(part: Document, path: str) -> Errors:
+def _projected_map(part: JsonObject, path: str) -> Errors:
     return required_name(part, "name", path) + _item_errors(part.get("items"), path)
 
 
-def _projected_downward(part: Document, path: str) -> Errors:
+def _projected_downward(part: JsonObject, path: str) -> Errors:
     errors: Errors = []
     for item in part.get("items") or ():
         errors += _file_errors(item, path)
     return errors
 
 
-def _projected_token(part: Document, path: str) -> Errors:
+def _projected_token(part: JsonObject, path: str) -> Errors:
     errors: Errors = []
     seconds = part.get("expirationSeconds")
     if seconds is None:
@@ -172,11 +173,11 @@ def _projected_token(part: Document, path: str) -> Errors:
     return errors + _file_path_errors(part.get("path") or "", f"{path}.path")
 
 
-def _projected_bundle(part: Document, path: str) -> Errors:
+def _projected_bundle(part: JsonObject, path: str) -> Errors:
     return [] if part.get("path") else [required(f"{path}.path")]
 
 
-_PROJECTIONS: dict[str, Callable[[Document, str], Errors]] = {
+_PROJECTIONS: dict[str, Callable[[JsonObject, str], Errors]] = {
     "secret": _projected_map,
     "configMap": _projected_map,
     "downwardAPI": _projected_downward,
@@ -185,12 +186,12 @@ _PROJECTIONS: dict[str, Callable[[Document, str], Errors]] = {
 }
 
 
-def _anything(_source: Document, _path: str) -> Errors:
+def _anything(_source: JsonObject, _path: str) -> Errors:
     return []
 
 
 #: In the order in which Kubernetes validates them.
-_SOURCES: dict[str, Callable[[Document, str], Errors]] = {
+_SOURCES: dict[str, Callable[[JsonObject, str], Errors]] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,
     "gitRepo": _needs("repository"),
@@ -224,7 +225,7 @@ _SOURCES: dict[str, Callable[[Document, str], Errors]] = {
 }
 
 
-def _source_errors(volume: Document, path: str) -> Errors:
+def _source_errors(volume: JsonObject, path: str) -> Errors:
     errors: Errors = []
     count = 0
     # Most volumes have two keys, so iterating over them is faster than over all sources.
@@ -240,7 +241,7 @@ def _source_errors(volume: Document, path: str) -> Errors:
     return errors if count else [required(path, "must specify a volume type")]
 
 
-def volume_errors(volumes: Sequence[Document], path: str) -> tuple[set[str], Errors]:
+def volume_errors(volumes: Sequence[JsonObject], path: str) -> tuple[set[str], Errors]:
     """Return the names of valid volumes, which containers can mount, and the errors of the others."""
     good: set[str] = set()
     errors: Errors = []

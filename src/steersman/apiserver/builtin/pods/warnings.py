@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.common.quantities import parse_quantity
+from steersman.json_types import JsonObject
 from steersman.validation.names import label_faults
 
 SURPRISING = "which can result in surprising behavior; a DNS label is recommended"
@@ -45,7 +45,7 @@ _REQUIRED, _PREFERRED = (
 )
 
 
-def new_pod_warnings(obj: Document, old: Document | None) -> list[str]:
+def new_pod_warnings(obj: JsonObject, old: JsonObject | None) -> list[str]:
     """Return warnings about a new pod; updates have none, because mostly controllers write them."""
     if old is not None:
         return []
@@ -54,12 +54,12 @@ def new_pod_warnings(obj: Document, old: Document | None) -> list[str]:
     return [*named, *pod_warnings(obj, "")]
 
 
-def pod_template_warnings(obj: Document, old: Document | None) -> list[str]:
+def pod_template_warnings(obj: JsonObject, old: JsonObject | None) -> list[str]:
     """Return warnings about a PodTemplate."""
     return template_warnings(obj, old, ("template",))
 
 
-def template_warnings(obj: Document, old: Document | None, path: tuple[str, ...]) -> list[str]:
+def template_warnings(obj: JsonObject, old: JsonObject | None, path: tuple[str, ...]) -> list[str]:
     """Return warnings about the template at a path, unless an update left the generation as it was."""
     if old is not None and old["metadata"].get("generation") == obj["metadata"].get("generation"):
         return []
@@ -69,7 +69,7 @@ def template_warnings(obj: Document, old: Document | None, path: tuple[str, ...]
     return pod_warnings(template, f"{'.'.join(path)}.")
 
 
-def pod_warnings(pod: Document, path: str) -> list[str]:
+def pod_warnings(pod: JsonObject, path: str) -> list[str]:
     """Return warnings about a pod or template at a path; the path ends with a dot unless it is empty."""
     spec, annotations = pod.get("spec") or {}, (pod.get("metadata") or {}).get("annotations") or {}
     here = f"{path}spec"
@@ -88,7 +88,7 @@ def pod_warnings(pod: Document, path: str) -> list[str]:
     ]
 
 
-def _placement_warnings(spec: Document, path: str) -> list[str]:
+def _placement_warnings(spec: JsonObject, path: str) -> list[str]:
     warnings = [
         f"{path}.nodeSelector[{key}]: {_LABELS[key]}" for key in spec.get("nodeSelector") or () if key in _LABELS
     ]
@@ -101,7 +101,7 @@ def _placement_warnings(spec: Document, path: str) -> list[str]:
     return warnings
 
 
-def _affinity_warnings(affinity: Document, path: str) -> list[str]:
+def _affinity_warnings(affinity: JsonObject, path: str) -> list[str]:
     """Return warnings about affinity terms without a label selector, which match no pod."""
     warnings: list[str] = []
     for kind in ("podAffinity", "podAntiAffinity"):
@@ -119,7 +119,7 @@ def _affinity_warnings(affinity: Document, path: str) -> list[str]:
     return warnings
 
 
-def _volume_warnings(spec: Document, path: str) -> list[str]:
+def _volume_warnings(spec: JsonObject, path: str) -> list[str]:
     return [
         f"{path}.volumes[{index}].{'storageOS' if name == 'storageos' else name}: {text}"
         for index, volume in enumerate(spec.get("volumes") or ())
@@ -128,7 +128,7 @@ def _volume_warnings(spec: Document, path: str) -> list[str]:
     ]
 
 
-def _repeated(items: list[Document] | None, name: str, path: str) -> list[str]:
+def _repeated(items: list[JsonObject] | None, name: str, path: str) -> list[str]:
     warnings, seen = [], set()
     for index, item in enumerate(items or ()):
         value = item.get(name) or ""
@@ -138,7 +138,7 @@ def _repeated(items: list[Document] | None, name: str, path: str) -> list[str]:
     return warnings
 
 
-def _secret_warnings(spec: Document, path: str) -> list[str]:
+def _secret_warnings(spec: JsonObject, path: str) -> list[str]:
     secrets, here = spec.get("imagePullSecrets") or [], f"{path}.imagePullSecrets"
     nameless = [
         f'{here}[{index}].name: invalid empty name ""' for index, one in enumerate(secrets) if not one.get("name")
@@ -146,7 +146,7 @@ def _secret_warnings(spec: Document, path: str) -> list[str]:
     return [*_repeated(secrets, "name", here), *nameless]
 
 
-def _seccomp_warnings(spec: Document, annotations: Document, path: str) -> list[str]:
+def _seccomp_warnings(spec: JsonObject, annotations: JsonObject, path: str) -> list[str]:
     """Return warnings about seccomp profiles that are given by annotations only."""
     warnings = []
     if _SECCOMP_POD in annotations and not (spec.get("securityContext") or {}).get("seccompProfile"):
@@ -158,7 +158,7 @@ def _seccomp_warnings(spec: Document, annotations: Document, path: str) -> list[
     return warnings
 
 
-def _container_warnings(spec: Document, path: str) -> list[str]:
+def _container_warnings(spec: JsonObject, path: str) -> list[str]:
     warnings: list[str] = []
     for container, here in _numbered(spec, path):
         warnings += _fraction_warnings(container.get("resources") or {}, f"{here}.resources")
@@ -166,7 +166,7 @@ def _container_warnings(spec: Document, path: str) -> list[str]:
     return warnings
 
 
-def _fraction_warnings(resources: Document, path: str) -> list[str]:
+def _fraction_warnings(resources: JsonObject, path: str) -> list[str]:
     return [
         f'{path}.{part}[{name}]: fractional byte value "{text}" is invalid, must be an integer'
         for part in ("limits", "requests", "overhead")
@@ -175,7 +175,7 @@ def _fraction_warnings(resources: Document, path: str) -> list[str]:
     ]
 
 
-def _variable_warnings(container: Document, path: str) -> list[str]:
+def _variable_warnings(container: JsonObject, path: str) -> list[str]:
     """Return warnings about variables that hide an earlier one, unless they refer to it."""
     warnings, seen = [], set()
     for index, variable in enumerate(container.get("env") or ()):
@@ -189,10 +189,10 @@ def _variable_warnings(container: Document, path: str) -> list[str]:
     return warnings
 
 
-def port_warnings(spec: Document, path: str) -> list[str]:
+def port_warnings(spec: JsonObject, path: str) -> list[str]:
     """Return warnings about ports that conflict."""
     warnings: list[str] = []
-    seen: dict[tuple[Any, Any], list[tuple[str, Document]]] = {}
+    seen: dict[tuple[Any, Any], list[tuple[str, JsonObject]]] = {}
     names: dict[str, str] = {}
     named: list[str] = []
     for port, place in _ports(spec, path):
@@ -215,7 +215,7 @@ def port_warnings(spec: Document, path: str) -> list[str]:
     return [*warnings, *named]
 
 
-def _conflict(port: Document, other: Document) -> str:
+def _conflict(port: JsonObject, other: JsonObject) -> str:
     """Return how two ports with the same number relate; empty when they do not conflict."""
     own, its = ((one.get("hostPort") or 0, one.get("hostIP") or "") for one in (port, other))
     if own == its:
@@ -225,19 +225,19 @@ def _conflict(port: Document, other: Document) -> str:
     return "dangerously ambiguous" if own[0] == its[0] and bool(own[1]) != bool(its[1]) else ""
 
 
-def _ports(spec: Document, path: str) -> Iterator[tuple[Document, str]]:
+def _ports(spec: JsonObject, path: str) -> Iterator[tuple[JsonObject, str]]:
     for container, here in _numbered(spec, path):
         for index, port in enumerate(container.get("ports") or ()):
             yield port, f"{here}.ports[{index}]"
 
 
-def _grace_warnings(spec: Document, path: str) -> list[str]:
+def _grace_warnings(spec: JsonObject, path: str) -> list[str]:
     if (spec.get("terminationGracePeriodSeconds") or 0) >= 0:
         return []
     return [f"{path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"]
 
 
-def _numbered(spec: Document, path: str) -> Iterator[tuple[Document, str]]:
+def _numbered(spec: JsonObject, path: str) -> Iterator[tuple[JsonObject, str]]:
     for kind in ("initContainers", "containers", "ephemeralContainers"):
         for index, container in enumerate(spec.get(kind) or ()):
             yield container, f"{path}.{kind}[{index}]"

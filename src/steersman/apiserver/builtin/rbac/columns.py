@@ -4,17 +4,17 @@ from collections.abc import Callable
 from datetime import datetime
 
 from steersman.apiserver.builtin.common.cells import AGE, column
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import CREATED_AT, NAME
+from steersman.json_types import JsonObject
 
 
-def _role(obj: Document, _now: datetime) -> str:
+def _role(obj: JsonObject, _now: datetime) -> str:
     reference = obj.get("roleRef") or {}
     return f"{reference.get('kind', '')}/{reference.get('name', '')}"
 
 
-def _subjects(kind: str) -> Callable[[Document, datetime], str]:
-    def cell(obj: Document, _now: datetime) -> str:
+def _subjects(kind: str) -> Callable[[JsonObject, datetime], str]:
+    def cell(obj: JsonObject, _now: datetime) -> str:
         found = [item for item in obj.get("subjects") or () if item.get("kind") == kind]
         if kind == "ServiceAccount":
             return ", ".join(f"{item.get('namespace', '')}/{item['name']}" for item in found)

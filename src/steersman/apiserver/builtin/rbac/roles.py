@@ -1,20 +1,20 @@
 """Roles and their bindings: defaults and strategy."""
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.json_types import JsonObject
 from steersman.validation.object_meta import url_name_faults
 
 _RBAC = "rbac.authorization.k8s.io"
 
 
-def _default_role_reference(obj: Document) -> None:
+def _default_role_reference(obj: JsonObject) -> None:
     set_default(obj.setdefault("roleRef", {}), apiGroup=_RBAC)
     if not obj["roleRef"].get("apiGroup"):
         obj["roleRef"]["apiGroup"] = _RBAC
 
 
-def default_binding(obj: Document) -> None:
+def default_binding(obj: JsonObject) -> None:
     """Set the API groups of the role reference and of users and groups."""
     _default_role_reference(obj)
     for subject in obj.get("subjects") or ():

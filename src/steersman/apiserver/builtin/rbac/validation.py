@@ -2,24 +2,25 @@
 
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import required_name, subdomain_errors
 from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid, not_supported, required
 from steersman.validation.names import path_segment_faults
 
 _GROUP = "rbac.authorization.k8s.io"
 
 
-def role_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def role_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a Role."""
     del old, subresource
     return _rules_errors(obj.get("rules") or (), namespaced=True)
 
 
-def cluster_role_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def cluster_role_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a ClusterRole."""
     del old, subresource
     errors = _rules_errors(obj.get("rules") or (), namespaced=False)
@@ -33,14 +34,14 @@ def cluster_role_errors(obj: Document, old: Document | None, subresource: str) -
     return errors
 
 
-def _rules_errors(rules: Sequence[Document], *, namespaced: bool) -> Errors:
+def _rules_errors(rules: Sequence[JsonObject], *, namespaced: bool) -> Errors:
     errors: Errors = []
     for index, rule in enumerate(rules):
         errors += _rule_errors(rule, f"rules[{index}]", namespaced=namespaced)
     return errors
 
 
-def _rule_errors(rule: Document, path: str, *, namespaced: bool) -> Errors:
+def _rule_errors(rule: JsonObject, path: str, *, namespaced: bool) -> Errors:
     errors: Errors = []
     if not rule.get("verbs"):
         errors.append(required(f"{path}.verbs", "verbs must contain at least one value"))
@@ -60,19 +61,19 @@ def _rule_errors(rule: Document, path: str, *, namespaced: bool) -> Errors:
     return errors
 
 
-def binding_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def binding_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a RoleBinding."""
     del subresource
     return _binding_errors(obj, old, ("Role", "ClusterRole"), namespaced=True)
 
 
-def cluster_binding_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def cluster_binding_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a ClusterRoleBinding."""
     del subresource
     return _binding_errors(obj, old, ("ClusterRole",), namespaced=False)
 
 
-def _binding_errors(obj: Document, old: Document | None, kinds: Sequence[str], *, namespaced: bool) -> Errors:
+def _binding_errors(obj: JsonObject, old: JsonObject | None, kinds: Sequence[str], *, namespaced: bool) -> Errors:
     reference = obj.get("roleRef") or {}
     group, kind, name = (reference.get(field) or "" for field in ("apiGroup", "kind", "name"))
     errors: Errors = []
@@ -91,7 +92,7 @@ def _binding_errors(obj: Document, old: Document | None, kinds: Sequence[str], *
     return errors
 
 
-def _subject_errors(subject: Document, path: str, *, namespaced: bool) -> Errors:
+def _subject_errors(subject: JsonObject, path: str, *, namespaced: bool) -> Errors:
     kind, group = subject.get("kind") or "", subject.get("apiGroup") or ""
     errors = required_name(subject, "name", path)
     if kind == "ServiceAccount":

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.numbers import NOT_POSITIVE, negative_errors
 from steersman.apiserver.builtin.common.quantities import parse_quantity
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import forbidden, invalid, not_supported, required
 from steersman.validation.names import path_segment_faults
 
@@ -23,7 +24,7 @@ _NO_RATIO = "must set either a target raw value or a target utilization"
 _BOTH_RATIO = "may not set both a target raw value and a target utilization"
 
 
-def autoscaler_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def autoscaler_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a HorizontalPodAutoscaler of v1 or v2."""
     del old
     if subresource == "status":
@@ -48,7 +49,7 @@ def autoscaler_errors(obj: Document, old: Document | None, subresource: str) -> 
     return errors
 
 
-def _reference_errors(reference: Document, path: str, *, needs_group: bool) -> Errors:
+def _reference_errors(reference: JsonObject, path: str, *, needs_group: bool) -> Errors:
     errors: Errors = []
     for name in ("kind", "name"):
         value = reference.get(name) or ""
@@ -64,7 +65,7 @@ def _reference_errors(reference: Document, path: str, *, needs_group: bool) -> E
     return errors
 
 
-def _metric_list_errors(spec: Document, low: int | None) -> Errors:
+def _metric_list_errors(spec: JsonObject, low: int | None) -> Errors:
     errors: Errors = []
     metrics = spec.get("metrics") or ()
     for index, metric in enumerate(metrics):
@@ -75,7 +76,7 @@ def _metric_list_errors(spec: Document, low: int | None) -> Errors:
     return errors
 
 
-def _metric_errors(metric: Document, path: str) -> Errors:
+def _metric_errors(metric: JsonObject, path: str) -> Errors:
     kind = metric.get("type") or ""
     errors: Errors = []
     if not kind:
@@ -97,7 +98,7 @@ def _metric_errors(metric: Document, path: str) -> Errors:
     return errors
 
 
-def _target_errors(target: Document, path: str) -> Errors:
+def _target_errors(target: JsonObject, path: str) -> Errors:
     kind = target.get("type") or ""
     errors: Errors = [] if kind else [required(f"{path}.type", "must specify a metric target type")]
     if kind not in ("Utilization", "Value", "AverageValue"):
@@ -113,14 +114,14 @@ def _target_errors(target: Document, path: str) -> Errors:
     return errors
 
 
-def _identifier_errors(metric: Document, path: str) -> Errors:
+def _identifier_errors(metric: JsonObject, path: str) -> Errors:
     name = metric.get("name") or ""
     if not name:
         return [required(f"{path}.name", "must specify a metric name")]
     return [invalid(f"{path}.name", name, fault) for fault in path_segment_faults(name)]
 
 
-def _object_errors(source: Document, path: str) -> Errors:
+def _object_errors(source: JsonObject, path: str) -> Errors:
     target = source.get("target") or {}
     errors = _reference_errors(source.get("describedObject") or {}, f"{path}.describedObject", needs_group=False)
     errors += _identifier_errors(source.get("metric") or {}, f"{path}.metric")
@@ -130,7 +131,7 @@ def _object_errors(source: Document, path: str) -> Errors:
     return errors
 
 
-def _external_errors(source: Document, path: str) -> Errors:
+def _external_errors(source: JsonObject, path: str) -> Errors:
     target = source.get("target") or {}
     errors = _identifier_errors(source.get("metric") or {}, f"{path}.metric")
     errors += _target_errors(target, f"{path}.target")
@@ -143,7 +144,7 @@ def _external_errors(source: Document, path: str) -> Errors:
     return errors
 
 
-def _pods_errors(source: Document, path: str) -> Errors:
+def _pods_errors(source: JsonObject, path: str) -> Errors:
     target = source.get("target") or {}
     errors = _identifier_errors(source.get("metric") or {}, f"{path}.metric")
     errors += _target_errors(target, f"{path}.target")
@@ -152,7 +153,7 @@ def _pods_errors(source: Document, path: str) -> Errors:
     return errors
 
 
-def _resource_errors(source: Document, path: str) -> Errors:
+def _resource_errors(source: JsonObject, path: str) -> Errors:
     target = source.get("target") or {}
     errors: Errors = [] if source.get("name") else [required(f"{path}.name", "must specify a resource name")]
     errors += _target_errors(target, f"{path}.target")
@@ -164,12 +165,12 @@ def _resource_errors(source: Document, path: str) -> Errors:
     return errors
 
 
-def _container_errors(source: Document, path: str) -> Errors:
+def _container_errors(source: JsonObject, path: str) -> Errors:
     errors: Errors = [] if source.get("container") else [required(f"{path}.container", "must specify a container")]
     return errors + _resource_errors(source, path)
 
 
-_CHECKS: dict[str, Callable[[Document, str], Errors]] = {
+_CHECKS: dict[str, Callable[[JsonObject, str], Errors]] = {
     "object": _object_errors,
     "external": _external_errors,
     "pods": _pods_errors,
@@ -178,7 +179,7 @@ _CHECKS: dict[str, Callable[[Document, str], Errors]] = {
 }
 
 
-def _rules_errors(rules: Document, path: str) -> Errors:
+def _rules_errors(rules: JsonObject, path: str) -> Errors:
     errors: Errors = []
     window, select = rules.get("stabilizationWindowSeconds"), rules.get("selectPolicy")
     if window is not None and window < 0:
@@ -195,7 +196,7 @@ def _rules_errors(rules: Document, path: str) -> Errors:
     return errors
 
 
-def _policy_errors(policy: Document, path: str) -> Errors:
+def _policy_errors(policy: JsonObject, path: str) -> Errors:
     kind, period = policy.get("type") or "", policy.get("periodSeconds") or 0
     errors: Errors = []
     if kind not in ("Percent", "Pods"):

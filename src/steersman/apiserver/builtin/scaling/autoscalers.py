@@ -1,11 +1,11 @@
 """HorizontalPodAutoscalers: defaults, conversion between v1 and v2, strategy."""
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.json_types import JsonObject
 
 
-def default_autoscaler(obj: Document) -> None:
+def default_autoscaler(obj: JsonObject) -> None:
     """Set the defaults of a v2 object."""
     spec = obj["spec"]
     set_default(spec, minReplicas=1)
@@ -17,7 +17,7 @@ def default_autoscaler(obj: Document) -> None:
         _default_scaling(behavior)
 
 
-def _default_scaling(behavior: Document) -> None:
+def _default_scaling(behavior: JsonObject) -> None:
     up = behavior.get("scaleUp") or {}
     set_default(
         up,
@@ -33,12 +33,12 @@ def _default_scaling(behavior: Document) -> None:
     behavior["scaleUp"], behavior["scaleDown"] = up, down
 
 
-def default_autoscaler_v1(obj: Document) -> None:
+def default_autoscaler_v1(obj: JsonObject) -> None:
     """Set the defaults of a v1 object."""
     set_default(obj["spec"], minReplicas=1, targetCPUUtilizationPercentage=80)
 
 
-def autoscaler_to_v2(scaler: Document) -> Document:
+def autoscaler_to_v2(scaler: JsonObject) -> JsonObject:
     """Convert a v1 object to v2."""
     spec = dict(scaler.get("spec") or {})
     target = spec.pop("targetCPUUtilizationPercentage", None)
@@ -54,7 +54,7 @@ def autoscaler_to_v2(scaler: Document) -> Document:
     return {**scaler, "apiVersion": "autoscaling/v2", "spec": spec, "status": status}
 
 
-def autoscaler_from_v2(scaler: Document) -> Document:
+def autoscaler_from_v2(scaler: JsonObject) -> JsonObject:
     """Convert a v2 object to v1, which keeps only the CPU target of the metrics."""
     spec = dict(scaler.get("spec") or {})
     for metric in spec.pop("metrics", None) or ():
@@ -74,15 +74,15 @@ def autoscaler_from_v2(scaler: Document) -> Document:
 class AutoscalerStrategy(BuiltinStrategy):
     """HorizontalPodAutoscalers of v1 and v2, which are stored in v2."""
 
-    def default(self, obj: Document) -> None:
+    def default(self, obj: JsonObject) -> None:
         """Set the defaults of the version that was sent."""
         default = default_autoscaler_v1 if self.gvk.version == "v1" else default_autoscaler
         default(obj)
 
-    def to_stored(self, obj: Document) -> Document:
+    def to_stored(self, obj: JsonObject) -> JsonObject:
         """Return an object of this version in v2."""
         return autoscaler_to_v2(obj) if self.gvk.version == "v1" else obj
 
-    def from_stored(self, stored: Document, api_version: str) -> Document:
+    def from_stored(self, stored: JsonObject, api_version: str) -> JsonObject:
         """Return a stored v2 object in the requested version."""
         return autoscaler_from_v2(stored) if api_version == "autoscaling/v1" else stored

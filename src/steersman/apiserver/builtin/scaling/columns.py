@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from steersman.apiserver.builtin.common.cells import AGE, NONE, UNSET, at, column, field
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import NAME
+from steersman.json_types import JsonObject
 
 _UNKNOWN = "<unknown>"
 _MOST_METRICS = 2
@@ -16,7 +16,7 @@ def _percent(value: Any) -> str | None:
     return None if value is None else f"{value}%"
 
 
-def _current_and_target(target: Document, current: Document, *, named: str = "") -> str:
+def _current_and_target(target: JsonObject, current: JsonObject, *, named: str = "") -> str:
     """Return a current value beside its target."""
     prefix = f"{named}: " if named else ""
     if target.get("averageValue") is not None:
@@ -38,7 +38,7 @@ _METRICS = {
 }
 
 
-def _metric(spec: Document, status: Document) -> str:
+def _metric(spec: JsonObject, status: JsonObject) -> str:
     place = _METRICS.get(spec.get("type", ""))
     if place is None:
         return "<unknown type>"
@@ -49,7 +49,7 @@ def _metric(spec: Document, status: Document) -> str:
     return _current_and_target(target, current, named=source.get("name", "") if "esource" in place else "")
 
 
-def _targets(obj: Document, _now: datetime) -> str:
+def _targets(obj: JsonObject, _now: datetime) -> str:
     metrics, statuses = _autoscaler_metrics(obj)
     if not metrics:
         return NONE
@@ -58,7 +58,7 @@ def _targets(obj: Document, _now: datetime) -> str:
     return f"{text} + {len(shown) - _MOST_METRICS} more..." if len(shown) > _MOST_METRICS else text
 
 
-def _autoscaler_metrics(obj: Document) -> tuple[Sequence[Document], Sequence[Document]]:
+def _autoscaler_metrics(obj: JsonObject) -> tuple[Sequence[JsonObject], Sequence[JsonObject]]:
     """Return the metrics of an object of v1 or v2, and their current values."""
     wanted = at(obj, "spec", "targetCPUUtilizationPercentage")
     if obj.get("apiVersion") != "autoscaling/v1":
@@ -68,12 +68,12 @@ def _autoscaler_metrics(obj: Document) -> tuple[Sequence[Document], Sequence[Doc
     return ([metric] if wanted is not None else ()), [{"resource": {"current": current}}]
 
 
-def _reference(obj: Document, _now: datetime) -> str:
+def _reference(obj: JsonObject, _now: datetime) -> str:
     target = at(obj, "spec", "scaleTargetRef", default={})
     return f"{target.get('kind', '')}/{target.get('name', '')}"
 
 
-def _min_replicas(obj: Document, _now: datetime) -> str:
+def _min_replicas(obj: JsonObject, _now: datetime) -> str:
     return str(at(obj, "spec", "minReplicas", default=UNSET))
 
 
@@ -88,8 +88,8 @@ HORIZONTAL_POD_AUTOSCALER = (
 )
 
 
-def _value_or_not_applicable(key: str) -> Callable[[Document, datetime], str]:
-    def cell(obj: Document, _now: datetime) -> str:
+def _value_or_not_applicable(key: str) -> Callable[[JsonObject, datetime], str]:
+    def cell(obj: JsonObject, _now: datetime) -> str:
         value = at(obj, "spec", key)
         return "N/A" if value is None else str(value)
 

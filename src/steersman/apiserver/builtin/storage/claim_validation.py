@@ -3,12 +3,13 @@
 import math
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.internal_form import difference_text, internal_form
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import subdomain_errors
 from steersman.apiserver.builtin.common.quantities import parse_quantity, positive_errors
 from steersman.golang.empty_values import same_content
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import forbidden, invalid, not_supported, required
 
 _ACCESS = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
@@ -30,7 +31,7 @@ def access_mode_errors(modes: Sequence[str], path: str) -> Errors:
     return errors
 
 
-def claim_spec_errors(spec: Document, path: str) -> Errors:
+def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
     """Validate the spec of a claim, in a claim or in a template."""
     modes = spec.get("accessModes") or ()
     errors: Errors = [] if modes else [required(f"{path}.accessModes", "at least 1 access mode is required")]
@@ -48,7 +49,7 @@ def claim_spec_errors(spec: Document, path: str) -> Errors:
     return errors
 
 
-def claim_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def claim_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a PersistentVolumeClaim."""
     if subresource == "status":
         return _claim_status_errors(obj.get("status") or {})
@@ -60,7 +61,7 @@ def claim_errors(obj: Document, old: Document | None, subresource: str) -> Error
     return claim_spec_errors(spec, "spec") + _immutable_field_errors(obj, old)
 
 
-def _claim_status_errors(status: Document) -> Errors:
+def _claim_status_errors(status: JsonObject) -> Errors:
     errors: Errors = []
     for part in ("capacity", "allocatedResources"):
         for name, text in (status.get(part) or {}).items():
@@ -71,7 +72,7 @@ def _claim_status_errors(status: Document) -> Errors:
     return errors
 
 
-def _immutable_field_errors(obj: Document, old: Document) -> Errors:
+def _immutable_field_errors(obj: JsonObject, old: JsonObject) -> Errors:
     spec, before = dict(obj.get("spec") or {}), dict(old.get("spec") or {})
     after_size, before_size = (
         ((part.get("resources") or {}).get("requests") or {}).get(_STORAGE) for part in (spec, before)
@@ -103,13 +104,13 @@ def _is_less(after: str | None, before: str | None) -> bool:
     return parse_quantity(after or "0").value < parse_quantity(before or "0").value
 
 
-def _keep(spec: Document, before: Document, name: str) -> None:
+def _keep(spec: JsonObject, before: JsonObject, name: str) -> None:
     spec.pop(name, None)
     if name in before:
         spec[name] = before[name]
 
 
-def claim_warnings(obj: Document, old: Document | None) -> list[str]:
+def claim_warnings(obj: JsonObject, old: JsonObject | None) -> list[str]:
     """Return warnings about a PersistentVolumeClaim."""
     del old
     text = 'deprecated since v1.8; use "storageClassName" attribute instead'
@@ -118,7 +119,7 @@ def claim_warnings(obj: Document, old: Document | None) -> list[str]:
     return [*warnings, *claim_spec_warnings(obj.get("spec") or {}, "spec")]
 
 
-def claim_spec_warnings(spec: Document, path: str) -> list[str]:
+def claim_spec_warnings(spec: JsonObject, path: str) -> list[str]:
     """Return warnings about sizes that are not whole bytes; StatefulSets have them for their claim templates."""
     resources = spec.get("resources") or {}
     amounts = {part: (resources.get(part) or {}).get("storage") for part in ("requests", "limits")}

@@ -3,17 +3,17 @@
 from decimal import Decimal
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.common.quantities import parse_quantity
 from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.status import Refusal, details
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
 from steersman.validation.field_errors import ValidationResult
 
 
-def default_claim(obj: Document) -> None:
+def default_claim(obj: JsonObject) -> None:
     """Set the defaults of a PersistentVolumeClaim."""
     set_default(obj["spec"], volumeMode="Filesystem")
 
@@ -21,12 +21,12 @@ def default_claim(obj: Document) -> None:
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 
-def _requested_storage(claim: Document) -> Decimal:
+def _requested_storage(claim: JsonObject) -> Decimal:
     text = ((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage") or "0"
     return parse_quantity(text).value
 
 
-def _expansion_forbidden(claim: Document, why: str) -> Refusal:
+def _expansion_forbidden(claim: JsonObject, why: str) -> Refusal:
     name = claim["metadata"]["name"]
     message = f'persistentvolumeclaims "{name}" is forbidden: {why}'
     return Refusal(403, "Forbidden", message, details=details(name, "", "persistentvolumeclaims"))
@@ -41,12 +41,12 @@ class ClaimStrategy(BuiltinStrategy):
         super().__init__(served, server)
         self._objects = server.objects
 
-    def default(self, obj: Document) -> None:
+    def default(self, obj: JsonObject) -> None:
         """Set the defaults, and the phase ``Pending`` where none is given."""
         super().default(obj)
         obj["status"] = {"phase": "Pending", **(obj.get("status") or {})}
 
-    def fill_in(self, obj: Document, *, is_merged: bool) -> bool:
+    def fill_in(self, obj: JsonObject, *, is_merged: bool) -> bool:
         """Set the phase ``Pending`` of a claim that was stored without one."""
         del is_merged
         status = obj.get("status") or {}
@@ -55,7 +55,7 @@ class ClaimStrategy(BuiltinStrategy):
         obj["status"] = {"phase": "Pending", **status}
         return True
 
-    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_create(self, obj: JsonObject, subresource: str, context: RequestContext) -> None:
         """Set the default storage class, and the finalizer that protects a claim that pods use."""
         super().prepare_create(obj, subresource, context)
         spec = obj["spec"]
@@ -66,7 +66,7 @@ class ClaimStrategy(BuiltinStrategy):
         if "kubernetes.io/pvc-protection" not in finalizers:
             finalizers.append("kubernetes.io/pvc-protection")
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
+    def check(self, obj: JsonObject, old: JsonObject | None, subresource: str) -> ValidationResult:
         """Validate a claim, and reject growth that its state or its storage class does not allow."""
         verdict = super().check(obj, old, subresource)
         if (
@@ -78,7 +78,7 @@ class ClaimStrategy(BuiltinStrategy):
             self._check_expansion(obj, old)
         return verdict
 
-    def _check_expansion(self, obj: Document, old: Document) -> None:
+    def _check_expansion(self, obj: JsonObject, old: JsonObject) -> None:
         if (old.get("status") or {}).get("phase") != "Bound":
             raise _expansion_forbidden(obj, "Only bound persistent volume claims can be expanded")
         name = obj["spec"].get("storageClassName") or ""
@@ -100,13 +100,13 @@ class ClaimStrategy(BuiltinStrategy):
         return max(found)[1] if found else ""
 
 
-def _may_be_data_source(source: Document) -> bool:
+def _may_be_data_source(source: JsonObject) -> bool:
     """Return whether ``dataSource`` may name an object of this kind."""
     known = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
     return (source.get("apiGroup") or "", source.get("kind") or "") in known
 
 
-def _sync_data_sources(spec: Document) -> None:
+def _sync_data_sources(spec: JsonObject) -> None:
     """Make ``dataSource`` and ``dataSourceRef`` equal; drop a data source of a kind that only the latter may name."""
     if spec.get("dataSource") is not None and not _may_be_data_source(spec["dataSource"]):
         del spec["dataSource"]

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from steersman.apiserver.builtin.common.cells import AGE, UNSET, at, column, field, joined
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import NAME, Column
+from steersman.json_types import JsonObject
 
 _MODES = {
     "ReadWriteOnce": "RWO",
@@ -19,30 +19,30 @@ def _access_modes(modes: Any) -> str:
     return ",".join(short for long, short in _MODES.items() if long in (modes or ()))
 
 
-def _claim_status(obj: Document, _now: datetime) -> str:
+def _claim_status(obj: JsonObject, _now: datetime) -> str:
     return "Terminating" if at(obj, "metadata", "deletionTimestamp") else at(obj, "status", "phase", default="")
 
 
-def _claim_capacity(obj: Document, _now: datetime) -> str:
+def _claim_capacity(obj: JsonObject, _now: datetime) -> str:
     bound = at(obj, "spec", "volumeName")
     text: str = at(obj, "status", "capacity", "storage", default="0") if bound else ""
     return text
 
 
-def _claim_modes(obj: Document, _now: datetime) -> str:
+def _claim_modes(obj: JsonObject, _now: datetime) -> str:
     return _access_modes(at(obj, "status", "accessModes")) if at(obj, "spec", "volumeName") else ""
 
 
-def _volume_modes(obj: Document, _now: datetime) -> str:
+def _volume_modes(obj: JsonObject, _now: datetime) -> str:
     return _access_modes(at(obj, "spec", "accessModes"))
 
 
-def _volume_claim(obj: Document, _now: datetime) -> str:
+def _volume_claim(obj: JsonObject, _now: datetime) -> str:
     reference = at(obj, "spec", "claimRef")
     return f"{reference.get('namespace', '')}/{reference.get('name', '')}" if reference else ""
 
 
-def _class_name(obj: Document, _now: datetime) -> str:
+def _class_name(obj: JsonObject, _now: datetime) -> str:
     is_default = at(obj, "metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true"
     return f"{obj['metadata']['name']} (default)" if is_default else str(obj["metadata"]["name"])
 
@@ -81,7 +81,7 @@ STORAGE_CLASS = (
 )
 
 
-def _audiences(obj: Document, _now: datetime) -> str:
+def _audiences(obj: JsonObject, _now: datetime) -> str:
     found = at(obj, "spec", "tokenRequests")
     return UNSET if found is None else ",".join(item.get("audience", "") for item in found)
 

@@ -1,10 +1,10 @@
 """CSIDrivers: defaults."""
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
+from steersman.json_types import JsonObject
 
 
-def default_csi_driver(obj: Document) -> None:
+def default_csi_driver(obj: JsonObject) -> None:
     """Set the defaults of a CSIDriver."""
     set_default(
         obj["spec"],

@@ -1,15 +1,16 @@
 """Validation of StorageClasses."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.golang.empty_values import same_content
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid, not_supported, required
 
 _BINDING = ("Immediate", "WaitForFirstConsumer")
 _IMMUTABLE = "field is immutable"
 
 
-def storage_class_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def storage_class_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a StorageClass."""
     del subresource
     provisioner = obj.get("provisioner") or ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.file_paths import backstep_errors
 from steersman.apiserver.builtin.common.internal_form import difference_text, internal_form
 from steersman.apiserver.builtin.common.names import subdomain_errors
@@ -10,6 +10,7 @@ from steersman.apiserver.builtin.common.node_selectors import node_selector_erro
 from steersman.apiserver.builtin.common.quantities import positive_errors
 from steersman.apiserver.builtin.storage.claim_validation import CLASS_ANNOTATION, VOLUME_MODES, access_mode_errors
 from steersman.golang.empty_values import same_content
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import forbidden, invalid, not_supported, required
 
 _MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
@@ -18,28 +19,28 @@ _IMMUTABLE = "field is immutable"
 _STORAGE = "storage"
 
 
-def _host_path(source: Document, path: str) -> Errors:
+def _host_path(source: JsonObject, path: str) -> Errors:
     if not source.get("path"):
         return [required(f"{path}.path")]
     return backstep_errors(source["path"], f"{path}.path")
 
 
-def _nfs(source: Document, path: str) -> Errors:
+def _nfs(source: JsonObject, path: str) -> Errors:
     errors: Errors = [required(f"{path}.{name}") for name in ("server", "path") if not source.get(name)]
     if not (source.get("path") or "").startswith("/"):
         errors.append(invalid(f"{path}.path", source.get("path") or "", "must be an absolute path"))
     return errors
 
 
-def _needs(*names: str) -> Callable[[Document, str], Errors]:
-    def check(source: Document, path: str) -> Errors:
+def _needs(*names: str) -> Callable[[JsonObject, str], Errors]:
+    def check(source: JsonObject, path: str) -> Errors:
         return [required(f"{path}.{name}") for name in names if not source.get(name)]
 
     return check
 
 
 #: In the order in which Kubernetes validates them.
-_SOURCES: dict[str, Callable[[Document, str], Errors]] = {
+_SOURCES: dict[str, Callable[[JsonObject, str], Errors]] = {
     "hostPath": _host_path,
     "gcePersistentDisk": _needs("pdName"),
     "awsElasticBlockStore": _needs("volumeID"),
@@ -65,7 +66,7 @@ _SOURCES: dict[str, Callable[[Document, str], Errors]] = {
 }
 
 
-def volume_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def volume_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a PersistentVolume."""
     if subresource == "status":
         return []
@@ -89,7 +90,7 @@ def volume_errors(obj: Document, old: Document | None, subresource: str) -> Erro
     return errors + (_immutable_field_errors(spec, old.get("spec") or {}) if old is not None else [])
 
 
-def _capacity_errors(capacity: Document | None) -> Errors:
+def _capacity_errors(capacity: JsonObject | None) -> Errors:
     errors: Errors = [] if capacity else [required("spec.capacity")]
     if list(capacity or ()) != [_STORAGE]:
         errors.append(not_supported("spec.capacity", capacity or None, [_STORAGE]))
@@ -98,7 +99,7 @@ def _capacity_errors(capacity: Document | None) -> Errors:
     return errors
 
 
-def _affinity_errors(spec: Document) -> Errors:
+def _affinity_errors(spec: JsonObject) -> Errors:
     wanted = (spec.get("nodeAffinity") or {}).get("required")
     if wanted is not None:
         return node_selector_errors(wanted, "spec.nodeAffinity.required")
@@ -109,7 +110,7 @@ def _affinity_errors(spec: Document) -> Errors:
     return []
 
 
-def _source_errors(spec: Document) -> Errors:
+def _source_errors(spec: JsonObject) -> Errors:
     found = [name for name in _SOURCES if spec.get(name) is not None]
     if not found:
         return [required("spec", "must specify a volume type")]
@@ -117,7 +118,7 @@ def _source_errors(spec: Document) -> Errors:
     return errors + [forbidden(f"spec.{name}", "may not specify more than 1 volume type") for name in found[1:]]
 
 
-def _immutable_field_errors(spec: Document, old: Document) -> Errors:
+def _immutable_field_errors(spec: JsonObject, old: JsonObject) -> Errors:
     errors: Errors = []
     before, after = (internal_form("PersistentVolumeSource", part) for part in (old, spec))
     if before != after:
@@ -131,7 +132,7 @@ def _immutable_field_errors(spec: Document, old: Document) -> Errors:
     return errors
 
 
-def volume_warnings(obj: Document, old: Document | None) -> list[str]:
+def volume_warnings(obj: JsonObject, old: JsonObject | None) -> list[str]:
     """Return warnings about deprecated annotations and policies of a PersistentVolume."""
     del old
     annotations = obj["metadata"].get("annotations") or {}

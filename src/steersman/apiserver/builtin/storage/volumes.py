@@ -1,12 +1,12 @@
 """PersistentVolumes: defaults and strategy."""
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.resources.request_context import RequestContext
+from steersman.json_types import JsonObject
 
 
-def default_volume(obj: Document) -> None:
+def default_volume(obj: JsonObject) -> None:
     """Set the defaults of a PersistentVolume."""
     spec = obj["spec"]
     set_default(spec, persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem")
@@ -23,11 +23,11 @@ class VolumeStrategy(BuiltinStrategy):
 
     answers_delete_with_object = True
 
-    def initial_status(self, obj: Document) -> Document:
+    def initial_status(self, obj: JsonObject) -> JsonObject:
         """Return the phase ``Pending``."""
         return {"phase": "Pending", "lastPhaseTransitionTime": obj["metadata"]["creationTimestamp"]}
 
-    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_create(self, obj: JsonObject, subresource: str, context: RequestContext) -> None:
         """Add the finalizer that protects a bound volume."""
         super().prepare_create(obj, subresource, context)
         finalizers = obj["metadata"].setdefault("finalizers", [])

@@ -17,8 +17,8 @@ from steersman.apiserver.builtin.common.cells import (
     length,
     selector,
 )
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import NAME, age, human_duration
+from steersman.json_types import JsonObject
 from steersman.objects.times import parse_time
 
 _TEMPLATE = ("spec", "template")
@@ -29,14 +29,14 @@ _WORKLOAD = (
 _SELECTOR = column("Selector", selector("spec", "selector"), wide=True)
 
 
-def _ready_of_wanted(ready: tuple[str, ...], wanted: tuple[str, ...]) -> Callable[[Document, datetime], str]:
-    def cell(obj: Document, _now: datetime) -> str:
+def _ready_of_wanted(ready: tuple[str, ...], wanted: tuple[str, ...]) -> Callable[[JsonObject, datetime], str]:
+    def cell(obj: JsonObject, _now: datetime) -> str:
         return f"{at(obj, *ready, default=0)}/{at(obj, *wanted, default=0)}"
 
     return cell
 
 
-def _job_status(obj: Document, _now: datetime) -> str:
+def _job_status(obj: JsonObject, _now: datetime) -> str:
     conditions = at(obj, "status", "conditions", default=())
     true = {item.get("type") for item in conditions if item.get("status") == "True"}
     if at(obj, "metadata", "deletionTimestamp"):
@@ -45,7 +45,7 @@ def _job_status(obj: Document, _now: datetime) -> str:
     return next((name for name in order if name in true), "Running")
 
 
-def _job_completions(obj: Document, _now: datetime) -> str:
+def _job_completions(obj: JsonObject, _now: datetime) -> str:
     done = at(obj, "status", "succeeded", default=0)
     wanted = at(obj, "spec", "completions")
     if wanted is not None:
@@ -54,7 +54,7 @@ def _job_completions(obj: Document, _now: datetime) -> str:
     return f"{done}/1 of {parallel}" if parallel > 1 else f"{done}/1"
 
 
-def _job_duration(obj: Document, now: datetime) -> str:
+def _job_duration(obj: JsonObject, now: datetime) -> str:
     start, end = at(obj, "status", "startTime"), at(obj, "status", "completionTime")
     if start is None:
         return ""
@@ -62,17 +62,17 @@ def _job_duration(obj: Document, now: datetime) -> str:
     return human_duration((until - parse_time(start)).total_seconds())
 
 
-def _suspend(obj: Document, _now: datetime) -> str:
+def _suspend(obj: JsonObject, _now: datetime) -> str:
     value = at(obj, "spec", "suspend")
     return UNSET if value is None else str(value)
 
 
-def _last_schedule(obj: Document, now: datetime) -> str:
+def _last_schedule(obj: JsonObject, now: datetime) -> str:
     time = at(obj, "status", "lastScheduleTime")
     return age(time, now) if time else NONE
 
 
-def _node_selector(obj: Document, _now: datetime) -> str:
+def _node_selector(obj: JsonObject, _now: datetime) -> str:
     return labels_text(at(obj, *_TEMPLATE, "spec", "nodeSelector"))
 
 
@@ -136,7 +136,7 @@ CRON_JOB = (
 )
 
 
-def _controller(obj: Document, _now: datetime) -> str:
+def _controller(obj: JsonObject, _now: datetime) -> str:
     for owner in at(obj, "metadata", "ownerReferences", default=()):
         if owner.get("controller"):
             group, slash, _ = owner["apiVersion"].partition("/")

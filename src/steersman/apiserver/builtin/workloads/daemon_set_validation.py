@@ -1,6 +1,6 @@
 """Validation of DaemonSets."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import is_empty, quoted_selector, selector_errors
 from steersman.apiserver.builtin.common.numbers import (
     count_or_percent_errors,
@@ -16,10 +16,11 @@ from steersman.apiserver.builtin.workloads.template_validation import (
     selector_change_errors,
 )
 from steersman.golang.text import GoStruct
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid, not_supported, required
 
 
-def daemon_set_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def daemon_set_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a DaemonSet."""
     if subresource == "status":
         errors = negative_errors(obj.get("status") or {}, _DAEMON_COUNTS, "status")
@@ -54,7 +55,7 @@ _DAEMON_COUNTS = (
 )
 
 
-def _daemon_strategy_errors(strategy: Document) -> Errors:
+def _daemon_strategy_errors(strategy: JsonObject) -> Errors:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     path = "spec.updateStrategy.rollingUpdate"
     if kind == "OnDelete":

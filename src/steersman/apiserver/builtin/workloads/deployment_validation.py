@@ -1,6 +1,6 @@
 """Validation of Deployments, ReplicaSets and ReplicationControllers."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.internal_form import internal_form
 from steersman.apiserver.builtin.common.names import labels_errors
 from steersman.apiserver.builtin.common.numbers import (
@@ -20,10 +20,11 @@ from steersman.apiserver.builtin.workloads.template_validation import (
     selector_mismatch,
 )
 from steersman.apiserver.resources.label_selectors import selects
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import forbidden, invalid, not_supported, required
 
 
-def deployment_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def deployment_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a Deployment."""
     if subresource == "status":
         return _deployment_status_errors(obj) + collision_count_errors(obj, old)
@@ -42,7 +43,7 @@ def deployment_errors(obj: Document, old: Document | None, subresource: str) -> 
     return errors + selector_change_errors(obj, old)
 
 
-def _strategy_errors(strategy: Document) -> Errors:
+def _strategy_errors(strategy: JsonObject) -> Errors:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind == "Recreate":
         text = "may not be specified when strategy `type` is 'Recreate'"
@@ -55,7 +56,7 @@ def _strategy_errors(strategy: Document) -> Errors:
     return _rolling_errors(rolling, "spec.strategy.rollingUpdate")
 
 
-def _rolling_errors(rolling: Document, path: str) -> Errors:
+def _rolling_errors(rolling: JsonObject, path: str) -> Errors:
     down, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
     errors = count_or_percent_errors(down, f"{path}.maxUnavailable")
     errors += count_or_percent_errors(surge, f"{path}.maxSurge")
@@ -75,7 +76,7 @@ _DEPLOYMENT_COUNTS = (
 )
 
 
-def _deployment_status_errors(obj: Document) -> Errors:
+def _deployment_status_errors(obj: JsonObject) -> Errors:
     status = obj.get("status") or {}
     errors = negative_errors(status, _DEPLOYMENT_COUNTS, "status")
     return errors + replica_count_errors(status, ("updatedReplicas", "readyReplicas", "availableReplicas"))
@@ -84,7 +85,7 @@ def _deployment_status_errors(obj: Document) -> Errors:
 _REPLICA_COUNTS = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration")
 
 
-def replica_set_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def replica_set_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a ReplicaSet."""
     if subresource == "status":
         return replica_status_errors(obj)
@@ -97,14 +98,14 @@ def replica_set_errors(obj: Document, old: Document | None, subresource: str) ->
     return errors + selector_change_errors(obj, old)
 
 
-def replica_status_errors(obj: Document) -> Errors:
+def replica_status_errors(obj: JsonObject) -> Errors:
     """Validate the status of a ReplicaSet or ReplicationController."""
     status = obj.get("status") or {}
     errors = negative_errors(status, _REPLICA_COUNTS, "status")
     return errors + replica_count_errors(status, ("fullyLabeledReplicas", "readyReplicas", "availableReplicas"))
 
 
-def replication_controller_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def replication_controller_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a ReplicationController."""
     if subresource == "status":
         return replica_status_errors(obj)

@@ -1,14 +1,14 @@
 """Deployments, ReplicaSets and ReplicationControllers: defaults and strategies."""
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.pods.defaults import default_template
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.json_types import JsonObject
 
 _QUARTER = "25%"
 
 
-def default_deployment(obj: Document) -> None:
+def default_deployment(obj: JsonObject) -> None:
     """Set the defaults of a Deployment."""
     spec = obj["spec"]
     set_default(spec, replicas=1, revisionHistoryLimit=10, progressDeadlineSeconds=600)
@@ -20,13 +20,13 @@ def default_deployment(obj: Document) -> None:
     default_template(spec.get("template"))
 
 
-def default_replica_set(obj: Document) -> None:
+def default_replica_set(obj: JsonObject) -> None:
     """Set the defaults of a ReplicaSet."""
     set_default(obj["spec"], replicas=1)
     default_template(obj["spec"].get("template"))
 
 
-def default_replication_controller(obj: Document) -> None:
+def default_replication_controller(obj: JsonObject) -> None:
     """Set the defaults of a ReplicationController: its selector and labels are those of its template."""
     spec = obj["spec"]
     set_default(spec, replicas=1)
@@ -44,7 +44,7 @@ class ReplicationControllerStrategy(BuiltinStrategy):
 
     orphans_by_default = True
 
-    def fields(self, obj: Document) -> dict[str, str]:
+    def fields(self, obj: JsonObject) -> dict[str, str]:
         """Return the number of replicas."""
         return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}
 
@@ -59,7 +59,7 @@ class DeploymentStrategy(BuiltinStrategy):
 
     kept_in_status = ("labels",)
 
-    def is_new_generation(self, obj: Document, old: Document) -> bool:
+    def is_new_generation(self, obj: JsonObject, old: JsonObject) -> bool:
         """Return whether the spec or an annotation changed."""
         before, after = old["metadata"].get("annotations") or {}, obj["metadata"].get("annotations") or {}
         return before != after or super().is_new_generation(obj, old)

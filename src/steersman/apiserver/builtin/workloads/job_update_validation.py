@@ -1,10 +1,11 @@
 """Validation of changes of Jobs; more may change while a Job is suspended."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.internal_form import internal_pod_spec
 from steersman.apiserver.builtin.workloads.template_validation import IMMUTABLE, selector_change_errors
 from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import invalid
 
 _FIXED = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
@@ -12,7 +13,7 @@ _FIXED = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managed
 _DIRECTIVES = ("nodeSelector", "tolerations", "schedulingGates")
 
 
-def job_change_errors(obj: Document, old: Document) -> Errors:
+def job_change_errors(obj: JsonObject, old: JsonObject) -> Errors:
     """Reject changes of fields that are immutable."""
     spec, before = obj["spec"], old["spec"]
     errors = _completion_errors(spec, before) + selector_change_errors(obj, old) + _template_errors(spec, old)
@@ -24,7 +25,7 @@ def job_change_errors(obj: Document, old: Document) -> Errors:
     return errors
 
 
-def _completion_errors(spec: Document, old: Document) -> Errors:
+def _completion_errors(spec: JsonObject, old: JsonObject) -> Errors:
     if same_content(spec.get("completions"), old.get("completions")):
         return []
     if spec.get("completionMode") != "Indexed":
@@ -34,7 +35,7 @@ def _completion_errors(spec: Document, old: Document) -> Errors:
     return [invalid("spec.completions", spec["completions"], "can only be modified in tandem with spec.parallelism")]
 
 
-def _template_errors(spec: Document, old: Document) -> Errors:
+def _template_errors(spec: JsonObject, old: JsonObject) -> Errors:
     template, before = spec.get("template") or {}, old["spec"].get("template") or {}
     if _is_suspended_without_pods(old):
         pod = template.get("spec") or {}
@@ -43,7 +44,7 @@ def _template_errors(spec: Document, old: Document) -> Errors:
     return [] if same_content(template, before) else [invalid("spec.template", _quoted_template(template), IMMUTABLE)]
 
 
-def _is_suspended_without_pods(old: Document) -> bool:
+def _is_suspended_without_pods(old: JsonObject) -> bool:
     """Return whether a Job is suspended and has no pods."""
     status = old.get("status") or {}
     suspended = any(
@@ -54,7 +55,7 @@ def _is_suspended_without_pods(old: Document) -> bool:
     return bool(old["spec"].get("suspend")) and is_idle and not status.get("active")
 
 
-def _with_directives(before: Document, pod: Document) -> Document:
+def _with_directives(before: JsonObject, pod: JsonObject) -> JsonObject:
     """Return the old pod spec with the new scheduling directives."""
     allowed = {name: value for name, value in before.items() if name not in _DIRECTIVES}
     allowed |= {name: pod[name] for name in _DIRECTIVES if name in pod}
@@ -63,7 +64,7 @@ def _with_directives(before: Document, pod: Document) -> Document:
     return allowed if affinity is None else {**allowed, "affinity": affinity}
 
 
-def _with_node_affinity(before: Document | None, after: Document | None) -> Document | None:
+def _with_node_affinity(before: JsonObject | None, after: JsonObject | None) -> JsonObject | None:
     """Return the old affinity with the new node affinity."""
     kept = {name: value for name, value in (before or {}).items() if name != "nodeAffinity"}
     if after is None:
@@ -71,7 +72,7 @@ def _with_node_affinity(before: Document | None, after: Document | None) -> Docu
     return {**kept, "nodeAffinity": after["nodeAffinity"]} if after.get("nodeAffinity") is not None else kept
 
 
-def _with_resources(before: Document, pod: Document) -> Document:
+def _with_resources(before: JsonObject, pod: JsonObject) -> JsonObject:
     """Return the old pod spec with the new resources of containers with the same name."""
     allowed = dict(before)
     for kind in ("containers", "initContainers"):
@@ -84,10 +85,10 @@ def _with_resources(before: Document, pod: Document) -> Document:
     return allowed
 
 
-def _resized(container: Document, after: Document) -> Document:
+def _resized(container: JsonObject, after: JsonObject) -> JsonObject:
     rest = {name: value for name, value in container.items() if name != "resources"}
     return {**rest, "resources": after["resources"]} if "resources" in after else rest
 
 
-def _quoted_template(template: Document) -> GoStruct:
+def _quoted_template(template: JsonObject) -> GoStruct:
     return GoStruct({**(template.get("metadata") or {}), "Spec": internal_pod_spec(template.get("spec") or {})})

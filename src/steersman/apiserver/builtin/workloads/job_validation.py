@@ -4,7 +4,7 @@ import re
 import zoneinfo
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import quoted_selector, selector_errors
 from steersman.apiserver.builtin.common.names import domain_prefixed_errors
 from steersman.apiserver.builtin.common.numbers import negative_errors
@@ -14,6 +14,7 @@ from steersman.apiserver.builtin.workloads.template_validation import mismatch_e
 from steersman.apiserver.resources.label_selectors import selects
 from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
+from steersman.json_types import JsonObject
 from steersman.objects.cron import CronSchedule, ScheduleError
 from steersman.validation.field_errors import OMITTED, invalid, not_supported, required
 from steersman.validation.names import label_faults
@@ -37,7 +38,7 @@ _UID = "batch.kubernetes.io/controller-uid"
 _NAME = "batch.kubernetes.io/job-name"
 
 
-def _spec_errors(spec: Document, path: str) -> Errors:
+def _spec_errors(spec: JsonObject, path: str) -> Errors:
     errors = negative_errors(spec, _COUNTS, path)
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
@@ -59,7 +60,7 @@ def _spec_errors(spec: Document, path: str) -> Errors:
     return errors + _restart_errors(spec, f"{path}.template.spec.restartPolicy")
 
 
-def _mode_errors(spec: Document, path: str) -> Errors:
+def _mode_errors(spec: JsonObject, path: str) -> Errors:
     mode = spec.get("completionMode")
     if mode is not None and mode not in ("NonIndexed", "Indexed"):
         return [not_supported(f"{path}.completionMode", mode, ["NonIndexed", "Indexed"])]
@@ -72,7 +73,7 @@ def _mode_errors(spec: Document, path: str) -> Errors:
     ]
 
 
-def _indexed_errors(spec: Document, path: str) -> Errors:
+def _indexed_errors(spec: JsonObject, path: str) -> Errors:
     errors: Errors = []
     completions, most = spec.get("completions"), spec.get("maxFailedIndexes")
     if completions is None:
@@ -85,7 +86,7 @@ def _indexed_errors(spec: Document, path: str) -> Errors:
     return errors
 
 
-def _rule_errors(rules: Sequence[Document], spec: Document, path: str) -> Errors:
+def _rule_errors(rules: Sequence[JsonObject], spec: JsonObject, path: str) -> Errors:
     errors: Errors = []
     for index, rule in enumerate(rules):
         here, action = f"{path}[{index}]", rule.get("action") or ""
@@ -108,7 +109,7 @@ def _rule_errors(rules: Sequence[Document], spec: Document, path: str) -> Errors
     return errors
 
 
-def _restart_errors(spec: Document, field: str) -> Errors:
+def _restart_errors(spec: JsonObject, field: str) -> Errors:
     policy = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy") or ""
     if policy in ("Always", ""):
         return [required(field, 'valid values: "OnFailure", "Never"')]
@@ -119,7 +120,7 @@ def _restart_errors(spec: Document, field: str) -> Errors:
     return []
 
 
-def _generated_errors(obj: Document, *, prefixed: bool) -> Errors:
+def _generated_errors(obj: JsonObject, *, prefixed: bool) -> Errors:
     """Validate the labels and the selector that the server generates."""
     spec, metadata = obj["spec"], obj["metadata"]
     selector = spec.get("selector")
@@ -136,14 +137,14 @@ def _generated_errors(obj: Document, *, prefixed: bool) -> Errors:
     return errors
 
 
-def _label_errors(labels: Document | None, key: str, wanted: str) -> Errors:
+def _label_errors(labels: JsonObject | None, key: str, wanted: str) -> Errors:
     field, text = f"spec.template.metadata.labels[{key}]", f"must be '{wanted}'"
     if key not in (labels or {}):
         return [required(field, text)]
     return [] if (labels or {})[key] == wanted else [invalid(field, labels, text)]
 
 
-def _selected_spec_errors(spec: Document) -> Errors:
+def _selected_spec_errors(spec: JsonObject) -> Errors:
     """Validate a Job's spec and its selector."""
     errors = _spec_errors(spec, "spec")
     selector = spec.get("selector")
@@ -152,7 +153,7 @@ def _selected_spec_errors(spec: Document) -> Errors:
     return errors + (selector_errors(selector, "spec.selector") or mismatch_errors(spec))
 
 
-def job_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def job_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a Job."""
     if subresource == "status":
         counts = ("active", "succeeded", "failed", "ready", "terminating")
@@ -168,7 +169,7 @@ def job_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
     return errors if old is None else [*errors, *of_spec, *job_change_errors(obj, old)]
 
 
-def _host_errors(obj: Document) -> Errors:
+def _host_errors(obj: JsonObject) -> Errors:
     """Reject a name that is not a valid host name with the index of a pod."""
     spec, name = obj["spec"], obj["metadata"].get("name") or ""
     if spec.get("completionMode") != "Indexed" or (spec.get("completions") or 0) <= 0:
@@ -179,7 +180,7 @@ def _host_errors(obj: Document) -> Errors:
     return [invalid("metadata.name", name, f"will not able to create pod with invalid DNS label: {longest}")]
 
 
-def cron_job_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def cron_job_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a CronJob."""
     if subresource == "status" or (old is not None and same_content(obj.get("spec"), old.get("spec"))):
         return []
@@ -200,7 +201,7 @@ def cron_job_errors(obj: Document, old: Document | None, subresource: str) -> Er
     return errors
 
 
-def _schedule_errors(spec: Document, before: Document, *, is_new: bool) -> Errors:
+def _schedule_errors(spec: JsonObject, before: JsonObject, *, is_new: bool) -> Errors:
     schedule = spec.get("schedule") or ""
     if not schedule:
         return [required("spec.schedule")]
@@ -245,7 +246,7 @@ def _is_zone(zone: str) -> bool:
     return True
 
 
-def _job_template_errors(spec: Document) -> Errors:
+def _job_template_errors(spec: JsonObject) -> Errors:
     path = "spec.jobTemplate.spec"
     errors = _spec_errors(spec, path)
     if spec.get("selector") is not None:

@@ -1,13 +1,13 @@
 """Jobs and CronJobs: defaults and strategy."""
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.pods.defaults import default_template
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.resources.request_context import RequestContext
+from steersman.json_types import JsonObject
 
 
-def default_job_spec(spec: Document) -> None:
+def default_job_spec(spec: JsonObject) -> None:
     """Set the defaults of a Job's spec."""
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = 1
@@ -23,7 +23,7 @@ def default_job_spec(spec: Document) -> None:
     default_template(spec.get("template"))
 
 
-def default_job(obj: Document) -> None:
+def default_job(obj: JsonObject) -> None:
     """Set the defaults of a Job."""
     spec = obj["spec"]
     default_job_spec(spec)
@@ -32,7 +32,7 @@ def default_job(obj: Document) -> None:
         obj["metadata"]["labels"] = dict(labels)
 
 
-def default_cron_job(obj: Document) -> None:
+def default_cron_job(obj: JsonObject) -> None:
     """Set the defaults of a CronJob."""
     spec = obj["spec"]
     set_default(spec, concurrencyPolicy="Allow", suspend=False, successfulJobsHistoryLimit=3, failedJobsHistoryLimit=1)
@@ -46,7 +46,7 @@ class JobStrategy(BuiltinStrategy):
 
     orphans_by_default = True
 
-    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
+    def prepare_create(self, obj: JsonObject, subresource: str, context: RequestContext) -> None:
         """Generate the selector, and the labels of the template that it matches."""
         super().prepare_create(obj, subresource, context)
         spec, metadata = obj["spec"], obj["metadata"]
@@ -63,7 +63,7 @@ class JobStrategy(BuiltinStrategy):
         matched = {**(selector.get("matchLabels") or {}), "batch.kubernetes.io/controller-uid": uid}
         spec["selector"] = {**selector, "matchLabels": matched}
 
-    def fill_in(self, obj: Document, *, is_merged: bool) -> bool:
+    def fill_in(self, obj: JsonObject, *, is_merged: bool) -> bool:
         """Copy the labels of the template to a stored Job without labels."""
         del is_merged
         labels = ((obj["spec"].get("template") or {}).get("metadata") or {}).get("labels")
@@ -72,7 +72,7 @@ class JobStrategy(BuiltinStrategy):
         obj["metadata"]["labels"] = dict(labels)
         return True
 
-    def fields(self, obj: Document) -> dict[str, str]:
+    def fields(self, obj: JsonObject) -> dict[str, str]:
         """Return the number of succeeded pods."""
         return {"status.successful": str((obj.get("status") or {}).get("succeeded", 0))}
 

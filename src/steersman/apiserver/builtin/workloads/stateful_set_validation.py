@@ -1,6 +1,6 @@
 """Validation of StatefulSets."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.internal_form import internal_form
 from steersman.apiserver.builtin.common.names import label_errors
 from steersman.apiserver.builtin.common.numbers import (
@@ -18,6 +18,7 @@ from steersman.apiserver.builtin.workloads.template_validation import (
     selected_template_errors,
 )
 from steersman.golang.empty_values import same_content
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import forbidden, invalid, not_supported
 
 _STATEFUL_CHANGES = (
@@ -38,7 +39,7 @@ _STATEFUL_MUTABLE = frozenset(
 _RETENTION = ("Retain", "Delete")
 
 
-def stateful_set_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+def stateful_set_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a StatefulSet."""
     if subresource == "status":
         return _stateful_status_errors(obj) + collision_count_errors(obj, old)
@@ -60,7 +61,7 @@ def stateful_set_errors(obj: Document, old: Document | None, subresource: str) -
     return errors
 
 
-def _new_stateful_errors(spec: Document) -> Errors:
+def _new_stateful_errors(spec: JsonObject) -> Errors:
     """Validate fields that cannot change later."""
     errors: Errors = []
     for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
@@ -70,14 +71,14 @@ def _new_stateful_errors(spec: Document) -> Errors:
     return errors
 
 
-def _management_errors(spec: Document) -> Errors:
+def _management_errors(spec: JsonObject) -> Errors:
     policy = spec.get("podManagementPolicy") or ""
     if policy in ("OrderedReady", "Parallel"):
         return []
     return [invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")]
 
 
-def _update_strategy_errors(strategy: Document) -> Errors:
+def _update_strategy_errors(strategy: JsonObject) -> Errors:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     path = "spec.updateStrategy.rollingUpdate"
     if kind == "OnDelete":
@@ -98,7 +99,7 @@ def _update_strategy_errors(strategy: Document) -> Errors:
     return errors
 
 
-def _retention_errors(policy: Document) -> Errors:
+def _retention_errors(policy: JsonObject) -> Errors:
     return [
         not_supported(f"spec.persistentVolumeClaimRetentionPolicy.{name}", policy.get(name) or "", _RETENTION)
         for name in ("whenDeleted", "whenScaled")
@@ -106,7 +107,7 @@ def _retention_errors(policy: Document) -> Errors:
     ]
 
 
-def _with_claims(spec: Document) -> Document:
+def _with_claims(spec: JsonObject) -> JsonObject:
     """Return the spec with the volumes of its claim templates, as the pods will have them."""
     claims = [(claim.get("metadata") or {}).get("name") or "" for claim in spec.get("volumeClaimTemplates") or ()]
     template = spec.get("template") or {}
@@ -119,8 +120,8 @@ def _with_claims(spec: Document) -> Document:
     return {**spec, "template": {**template, "spec": whole}}
 
 
-def _same_but(spec: Document, old: Document, mutable: frozenset[str]) -> bool:
-    def rest(document: Document) -> Document:
+def _same_but(spec: JsonObject, old: JsonObject, mutable: frozenset[str]) -> bool:
+    def rest(document: JsonObject) -> JsonObject:
         return {key: value for key, value in document.items() if key not in mutable}
 
     return same_content(rest(spec), rest(old))
@@ -137,7 +138,7 @@ _STATEFUL_COUNTS = (
 )
 
 
-def _stateful_status_errors(obj: Document) -> Errors:
+def _stateful_status_errors(obj: JsonObject) -> Errors:
     status = obj.get("status") or {}
     errors = negative_errors(status, _STATEFUL_COUNTS, "status")
     names = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")

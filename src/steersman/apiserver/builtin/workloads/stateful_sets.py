@@ -1,13 +1,13 @@
 """StatefulSets: defaults and strategy."""
 
 from steersman.apiserver.builtin.common.defaults import set_default
-from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.pods.defaults import default_template
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.json_types import JsonObject
 from steersman.validation.object_meta import label_name_faults
 
 
-def default_stateful_set(obj: Document) -> None:
+def default_stateful_set(obj: JsonObject) -> None:
     """Set the defaults of a StatefulSet."""
     spec = obj["spec"]
     set_default(spec, podManagementPolicy="OrderedReady", replicas=1, revisionHistoryLimit=10)

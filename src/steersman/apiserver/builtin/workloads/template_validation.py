@@ -1,6 +1,6 @@
 """Validation that all workloads share: the selector, the pod template that it must select, and counts in the status."""
 
-from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import (
     is_empty,
     is_usable,
@@ -10,18 +10,19 @@ from steersman.apiserver.builtin.common.label_selectors import (
 from steersman.apiserver.builtin.pods.validation import template_errors
 from steersman.apiserver.resources.label_selectors import selects
 from steersman.golang.empty_values import same_content
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import FieldError, forbidden, invalid, not_supported, required
 
 IMMUTABLE = "field is immutable"
 MISMATCH = "`selector` does not match template `labels`"
 
 
-def is_spec_unchanged(obj: Document, old: Document | None) -> bool:
+def is_spec_unchanged(obj: JsonObject, old: JsonObject | None) -> bool:
     """Return whether the spec is the same as before, and therefore valid."""
     return old is not None and same_content(obj.get("spec"), old.get("spec"))
 
 
-def required_selector_errors(spec: Document, kind: str) -> Errors:
+def required_selector_errors(spec: JsonObject, kind: str) -> Errors:
     """Validate a selector that must be set and must not be empty."""
     selector = spec.get("selector")
     if selector is None:
@@ -33,19 +34,19 @@ def required_selector_errors(spec: Document, kind: str) -> Errors:
     return errors
 
 
-def mismatch_errors(spec: Document) -> Errors:
+def mismatch_errors(spec: JsonObject) -> Errors:
     """Reject a selector that does not match the labels of the template."""
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
     selector = spec.get("selector")
     return [] if selector is not None and selects(selector, labels) else [selector_mismatch(labels)]
 
 
-def selector_mismatch(labels: Document | None) -> FieldError:
+def selector_mismatch(labels: JsonObject | None) -> FieldError:
     """Return the error for a template whose labels the selector does not match."""
     return invalid("spec.template.metadata.labels", labels, MISMATCH)
 
 
-def restarting_template_errors(spec: Document, kind: str) -> Errors:
+def restarting_template_errors(spec: JsonObject, kind: str) -> Errors:
     """Validate a template whose pods run until they are deleted: they always restart and have no deadline."""
     template = spec.get("template") or {}
     pod = template.get("spec") or {}
@@ -60,7 +61,7 @@ def restarting_template_errors(spec: Document, kind: str) -> Errors:
     return errors
 
 
-def selected_template_errors(spec: Document, kind: str, why: str) -> Errors:
+def selected_template_errors(spec: JsonObject, kind: str, why: str) -> Errors:
     """Validate the template, and that the selector matches it; an invalid selector is the only error."""
     selector = spec.get("selector")
     if not is_usable(selector):
@@ -69,14 +70,14 @@ def selected_template_errors(spec: Document, kind: str, why: str) -> Errors:
     return errors + restarting_template_errors(spec, kind)
 
 
-def selector_change_errors(obj: Document, old: Document | None) -> Errors:
+def selector_change_errors(obj: JsonObject, old: JsonObject | None) -> Errors:
     """Reject a change of the selector."""
     if old is None or same_content(obj["spec"].get("selector"), old["spec"].get("selector")):
         return []
     return [invalid("spec.selector", quoted_selector(obj["spec"].get("selector")), IMMUTABLE)]
 
 
-def collision_count_errors(obj: Document, old: Document | None) -> Errors:
+def collision_count_errors(obj: JsonObject, old: JsonObject | None) -> Errors:
     """Reject a decreased collision count, which would generate the same names again."""
     before = ((old or {}).get("status") or {}).get("collisionCount")
     now = (obj.get("status") or {}).get("collisionCount")
@@ -85,7 +86,7 @@ def collision_count_errors(obj: Document, old: Document | None) -> Errors:
     return [invalid("status.collisionCount", now or 0, "cannot be decremented")]
 
 
-def replica_count_errors(status: Document, names: tuple[str, ...], ready: str = "readyReplicas") -> Errors:
+def replica_count_errors(status: JsonObject, names: tuple[str, ...], ready: str = "readyReplicas") -> Errors:
     """Reject counts above ``status.replicas``, and more available than ready replicas."""
     errors: Errors = []
     total = status.get("replicas") or 0
