@@ -450,7 +450,7 @@ async def test_missing_permissions_are_reported(cluster: Cluster, fake_clock: Fa
             await cluster.client.create(ConfigMap(meta("a")))
             await fake_clock.advance(10)
 
-    with pytest.raises(AssertionError, match="was refused"):
+    with pytest.raises(AssertionError, match="was denied"):
         await attempt()
     assert states == ["False/Forbidden"]
     assert hook.texts == []
