@@ -18,6 +18,7 @@ from steersman.scaffold.manifests.shape import Shape
 from steersman.scaffold.manifests.workload import deployment_object
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
+from steersman.testing.faults import Refuse
 from tests.support.example_operator import operator
 
 
@@ -135,6 +136,31 @@ async def test_a_pod_that_keeps_failing_ends_the_wait_with_its_reason(cluster: C
     assert "the rollout fails" in error.message
     assert "CrashLoopBackOff" in error.message
     assert "exit code 1" in error.message
+
+
+async def test_failing_pods_of_the_release_before_do_not_end_the_wait(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A fix is deployed while pods of the broken release still fail, and for as long as the new ones are not ready."""
+    lines: list[str] = []
+    async with cluster.running(*local_operators()):
+        await cluster.client.apply(deployed(fail="CrashLoopBackOff"), force=True)
+        await fake_clock.advance(300)
+        await cluster.client.apply(deployed("fleet:2"), force=True)
+        assert await ended(waiting(cluster, lines).run(60), fake_clock, 60) is None
+    assert lines[-1] == "2 pods are ready"
+    assert not any("CrashLoopBackOff" in line for line in lines)
+
+
+async def test_pods_that_may_be_of_the_release_before_do_not_end_the_wait(
+    cluster: Cluster, fake_clock: FakeClock
+) -> None:
+    """Without permission to read ReplicaSets nobody knows whose the failing pods are: only the time ends the wait."""
+    async with cluster.running(*local_operators()):
+        await cluster.client.create(deployed(fail="CrashLoopBackOff"))
+        await fake_clock.advance(300)
+        cluster.faults.inject(Refuse(403, "Forbidden"), path="/replicasets", times=None)
+        error = await ended(waiting(cluster, []).run(30), fake_clock, 60)
+    assert error is not None
+    assert "did not end in 30 s" in error.message
 
 
 async def test_time_that_is_up_is_an_error_that_says_what_was_last_seen(

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from steersman.cli.cluster.rollout import operator_pods, pod_problem, rollout_of
+from steersman.cli.cluster.rollout import pod_problem, release_pods, rollout_of
 from steersman.client.client import Client
 from steersman.errors import Forbidden, NotFound
 from steersman.json_types import JsonObject
@@ -222,7 +222,7 @@ async def deployment_finding(client: Client, name: str, namespace: str) -> Findi
     if rollout.is_complete:
         return good(what)
     try:
-        pods = await operator_pods(client, name, namespace)
+        pods = await release_pods(client, found)
     except Forbidden:
         pods = []
     problems = [f"; pod {pod.name}: {problem}" for pod in pods if (problem := pod_problem(pod))]

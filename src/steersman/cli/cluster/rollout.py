@@ -13,8 +13,8 @@ import click
 
 from steersman.client.client import Client
 from steersman.clock import Clock
-from steersman.errors import SteersmanError
-from steersman.kinds.apps_v1 import Deployment
+from steersman.errors import Forbidden, SteersmanError
+from steersman.kinds.apps_v1 import Deployment, ReplicaSet
 from steersman.kinds.core_v1 import ContainerStatus, Pod
 from steersman.protocol.options import LogOptions
 from steersman.scaffold.manifests.shape import selector_of
@@ -23,6 +23,9 @@ from steersman.scaffold.manifests.shape import selector_of
 _LOOK_EVERY: Final = 1.0
 #: Restarts after which a failing container ends the wait.
 _RESTARTS: Final = 3
+#: How the deployment controller of Kubernetes marks the ReplicaSet of a revision, and its pods.
+_REVISION: Final = "deployment.kubernetes.io/revision"
+_HASH: Final = "pod-template-hash"
 #: Lines of a pod's log that are shown when it failed.
 _LINES: Final = 20
 
@@ -64,6 +67,28 @@ async def operator_pods(client: Client, name: str, namespace: str) -> list[Pod]:
     """Return the pods of an operator."""
     labels = ",".join(f"{key}={value}" for key, value in selector_of(name).items())
     return [pod async for pod in client.list(Pod, namespace=namespace, label_selector=labels)]
+
+
+async def release_pods(client: Client, deployment: Deployment) -> list[Pod]:
+    """Return the pods of the release that is being rolled out; none as long as the cluster has not seen it.
+
+    Pods of the release before may fail until the new ones are ready, which says nothing about the new release. Which
+    pods are whose is known by the ReplicaSet of the current revision; without permission to read it, no pod is taken
+    for one of the new release.
+    """
+    if (deployment.status.observed_generation or 0) < (deployment.metadata.generation or 0):
+        return []
+    revision = (deployment.metadata.annotations or {}).get(_REVISION)
+    hashes = set()
+    try:
+        async for replicas in client.list(ReplicaSet, namespace=deployment.namespace):
+            is_owned = any(owner.uid == deployment.uid for owner in replicas.metadata.owner_references or ())
+            if is_owned and (replicas.metadata.annotations or {}).get(_REVISION) == revision:
+                hashes.add((replicas.metadata.labels or {}).get(_HASH))
+    except Forbidden:
+        return []
+    pods = await operator_pods(client, deployment.name, deployment.namespace or "")
+    return [pod for pod in pods if (pod.metadata.labels or {}).get(_HASH) in hashes]
 
 
 def pod_problem(pod: Pod) -> str:
@@ -115,7 +140,7 @@ class RolloutWait:
         until = self.clock.monotonic() + seconds
         while True:
             deployment = await self.client.get(Deployment, self.name, self.namespace)
-            pods = await operator_pods(self.client, self.name, self.namespace)
+            pods = await release_pods(self.client, deployment)
             rollout = rollout_of(deployment)
             for line in _progress(rollout, pods):
                 if line not in shown:
