@@ -17,12 +17,18 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.registry import registry
 from steersman.objects.resource import KubeObject
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
+
+# A machine that does other things too must not fail a test: how long an example takes says nothing.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+if settings.get_current_profile_name() == "default":
+    settings.load_profile("untimed")
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"# (\w+)\.py\n")
