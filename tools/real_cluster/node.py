@@ -135,7 +135,7 @@ class Node:
         _bind(logs, "/var/log")
 
     def _connect(self) -> None:
-        """Give the node an address that nothing outside can reach, and names for it."""
+        """Create an address for the node that is not reachable from outside, and names for it."""
         _run("hostname", NODE)
         _run("ip", "link", "set", "lo", "up")
         # A bridge without ports: unlike a dummy device every kernel that runs containers has it.

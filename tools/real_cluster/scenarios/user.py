@@ -87,7 +87,7 @@ class User:
         return found
 
     def until(self, what: str, look: Callable[[], T | None], seconds: float = _PATIENCE) -> T:
-        """Look until there is something to see, and return it."""
+        """Poll until there is a result, and return it."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if found := look():
