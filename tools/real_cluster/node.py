@@ -106,7 +106,7 @@ class Node:
 
     def _isolate(self) -> None:
         """Cover what the programs would change of the host."""
-        # Pods must see mounts that are made later, such as volumes; nobody outside does.
+        # Pods must see mounts that are made later, such as volumes; the host must not.
         _run("mount", "--make-rprivate", "/")
         _run("mount", "--make-rshared", "/")
         settings = self._root / "settings"

@@ -125,7 +125,7 @@ class User:
             self.until("the namespace is gone", lambda: self.get("namespace", namespace) is None)
 
     def leader(self, name: str, namespace: str) -> str:
-        """Return who holds the Lease of an operator; empty if nobody does."""
+        """Return the holder of the Lease of an operator; empty if there is none."""
         lease = self.get("lease", name, "-n", namespace)
         return str((lease or {"spec": {}})["spec"].get("holderIdentity") or "")
 
