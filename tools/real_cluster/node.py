@@ -107,7 +107,7 @@ class Node:
 
     def _isolate(self) -> None:
         """Cover what the programs would change of the host."""
-        # Pods must see mounts that are made later, such as volumes; processes outside do not.
+        # Pods must see mounts that are made later, such as volumes; the host must not.
         _run("mount", "--make-rprivate", "/")
         _run("mount", "--make-rshared", "/")
         settings = self._root / "settings"
@@ -136,7 +136,7 @@ class Node:
         _bind(logs, "/var/log")
 
     def _connect(self) -> None:
-        """Set an address of the node that is not reachable from outside, and names for it."""
+        """Create an address for the node that is not reachable from outside, and names for it."""
         _run("hostname", NODE)
         _run("ip", "link", "set", "lo", "up")
         # A bridge without ports: unlike a dummy device every kernel that runs containers has it.

@@ -109,10 +109,10 @@ def _restart_under_load(user: User) -> None:
         user.kubectl("rollout", "restart", _DEPLOYMENT, "-n", _NAMESPACE)
         _wait_rolled_out(user)
         notes += [
-            f"{tally.calls} {name}, {len(tally.failures)} failed, slowest {tally.slowest * 1000:.0f} ms"
-            for name, tally in load.tallies.items()
+            f"{result.calls} {name}, {len(result.failures)} failed, slowest {result.slowest * 1000:.0f} ms"
+            for name, result in load.results.items()
         ]
-    failures = [failure for tally in load.tallies.values() for failure in tally.failures]
+    failures = [failure for result in load.results.values() for failure in result.failures]
     if failures:
         raise ScenarioError(f"{len(failures)} calls failed during a rolling restart, the first: {failures[0]}")
 

@@ -20,8 +20,8 @@ _GOOD: Final = (200, 201)
 
 
 @dataclass(slots=True)
-class CallCounts:
-    """What one kind of call was answered."""
+class CallResults:
+    """Results of one kind of call."""
 
     calls: int = 0
     failures: list[str] = field(default_factory=list)
@@ -40,9 +40,9 @@ class Load:
         self._context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
         self._context.load_cert_chain(str(pki / "admin.crt"), str(pki / "admin.key"))
         self._stop = threading.Event()
-        self.tallies = {name: CallCounts() for name in calls}
+        self.results = {name: CallResults() for name in calls}
         self._threads = [
-            threading.Thread(target=self._call, args=(call, self.tallies[name]), daemon=True)
+            threading.Thread(target=self._call, args=(call, self.results[name]), daemon=True)
             for name, call in calls.items()
         ]
 
@@ -58,24 +58,24 @@ class Load:
         for thread in self._threads:
             thread.join()
 
-    def _call(self, call: Call, tally: CallCounts) -> None:
+    def _call(self, call: Call, result: CallResults) -> None:
         connection = self._connection()
         while not self._stop.wait(_PAUSE):
-            tally.calls += 1
+            result.calls += 1
             begun = time.monotonic()
             try:
-                method, path, body = call(tally.calls)
+                method, path, body = call(result.calls)
                 text = None if body is None else json.dumps(body)
                 connection.request(method, path, text, {"content-type": "application/json"})
                 answer = connection.getresponse()
                 content = answer.read()
             except (OSError, http.client.HTTPException) as error:
-                tally.failures.append(f"{error!r}")
+                result.failures.append(f"{error!r}")
                 connection = self._connection()
             else:
                 if answer.status not in _GOOD:
-                    tally.failures.append(content.decode(errors="replace")[:500])
-            tally.slowest = max(tally.slowest, time.monotonic() - begun)
+                    result.failures.append(content.decode(errors="replace")[:500])
+            result.slowest = max(result.slowest, time.monotonic() - begun)
 
     def _connection(self) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection(urlsplit(SERVER).netloc, context=self._context, timeout=30)

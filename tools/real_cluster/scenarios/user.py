@@ -88,7 +88,7 @@ class User:
         return found
 
     def until(self, what: str, look: Callable[[], T | None], seconds: float = _PATIENCE) -> T:
-        """Poll until ``look`` returns a value, and return that."""
+        """Poll until there is a result, and return it."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if found := look():
@@ -130,7 +130,7 @@ class User:
             self.until("the namespace is gone", lambda: self.get("namespace", namespace) is None)
 
     def leader(self, name: str, namespace: str) -> str:
-        """Return the holder of the Lease of an operator; empty without one."""
+        """Return the holder of the Lease of an operator; empty if there is none."""
         lease = self.get("lease", name, "-n", namespace)
         return str((lease or {"spec": {}})["spec"].get("holderIdentity") or "")
 
