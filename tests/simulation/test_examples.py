@@ -41,6 +41,7 @@ def crash_tests_of(example: str) -> Iterator[ModuleType]:
     [
         ("custompod", "up_and_down"),
         ("kubewatch", "watch_and_change_what_is_watched"),
+        ("project", "made_and_scaled"),
         ("samplecontroller", "made_scaled_and_renamed"),
     ],
 )
