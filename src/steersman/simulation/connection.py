@@ -24,7 +24,7 @@ from steersman.simulation.simulated_watch import SimulatedWatch
 
 T = TypeVar("T")
 
-#: The annotation that a competing client writes; it is not compared.
+#: The label that a competing client writes; it is not compared. An annotation would change a Deployment's generation.
 TOUCHED = "simulation.steersman.dev/touched"
 _INJECTED = "injected by the simulation"
 #: Resources whose requests are not steps: events are best effort, leases are the business of elections.
@@ -293,7 +293,7 @@ class Connection:
     def _touch(self, request: Request) -> None:
         path = request.target.partition("?")[0].removesuffix("/status")
         headers = {"content-type": "application/merge-patch+json"}
-        body = f'{{"metadata":{{"annotations":{{"{TOUCHED}":"{len(self._network.struck)}"}}}}}}'.encode()
+        body = f'{{"metadata":{{"labels":{{"{TOUCHED}":"{len(self._network.struck)}"}}}}}}'.encode()
         self._network.server.handle(Request("PATCH", path, headers, body), Collected())
 
     def _skew(self, by: timedelta) -> None:

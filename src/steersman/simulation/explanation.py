@@ -24,7 +24,8 @@ def explain(reference: Reference, plan: Plan, findings: list[Finding], outcome: 
 def _fault(fault: Fault, recorded: Recording) -> Iterator[str]:
     yield f"{_place(fault, recorded)}: {fault.about.text}"
     if fault.view is not None:
-        seen = [step for step in recorded.events if step.collection == fault.view.collection]
+        before = recorded.events[: recorded.rests[fault.number - 1].events]
+        seen = [step for step in before if step.collection == fault.view.collection]
         known = next((step for step in seen if step.version == fault.view.version), None)
         state = f"as after {known} (version {known.version})" if known is not None else "as before the scenario"
         missing = seen[seen.index(known) + 1 :] if known is not None else seen

@@ -43,7 +43,7 @@ _ALL = (
         "competing-write",
         "F3",
         "write",
-        "another client annotates the object right before the write",
+        "another client labels the object right before the write",
         counts_updates=False,
     ),
     _kind("too-many-requests", "F4", "write", "the write is refused with 429 and Retry-After"),
@@ -120,5 +120,5 @@ SKIPPED = {
     "F4": "404, AlreadyExists and 422 for a valid write: a server that answers so is wrong, not faulty",
     "F8": "deleting and recreating the user's object is part of a scenario",
     "F12": "webhook outages: cluster.running tests call webhooks; faults at their calls are not enumerated",
-    "F15": "pairs of faults run only if asked for (pairs=)",
+    "F15": "pairs of faults run only if asked for (with_pairs=)",
 }

@@ -226,8 +226,8 @@ class _Lifetimes:
 
 
 def _untouched(document: JsonObject) -> JsonObject:
-    """Return an object without the annotation of the competing client."""
-    annotations = document["metadata"].get("annotations")
-    if annotations and annotations.pop(TOUCHED, None) is not None and not annotations:
-        del document["metadata"]["annotations"]
+    """Return an object without the label of the competing client."""
+    labels = document["metadata"].get("labels")
+    if labels and labels.pop(TOUCHED, None) is not None and not labels:
+        del document["metadata"]["labels"]
     return document

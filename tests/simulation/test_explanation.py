@@ -1,0 +1,56 @@
+"""A failure is told in the words of the operator's own steps."""
+
+import pytest
+
+from steersman.simulation.explanation import explain
+from steersman.simulation.oracles import Finding, Reference
+from steersman.simulation.plans import Plan, parse_plan
+from steersman.simulation.recording import EventStep, Recording, RestStep, WriteStep
+from steersman.simulation.run import Outcome
+
+PODS = "/api/v1/pods"
+RECORDED = Recording(
+    writes=[WriteStep(1, 1, "POST", PODS, 0.0), WriteStep(2, 1, "DELETE", f"{PODS}/a", 0.0)],
+    events=[EventStep(number, 1, PODS, "MODIFIED", "default/a", str(number + 4)) for number in (1, 2, 3)],
+    rests=[RestStep(1, 1, 2, 6), RestStep(2, 2, 3, 7)],
+    watched={PODS: "4"},
+)
+
+
+def told(plan: str, *writes: WriteStep) -> str:
+    """Explain a plan, of whose run only the writes are known."""
+    reference = Reference(Outcome(Plan(), RECORDED, []), {})
+    parsed = parse_plan(plan)
+    outcome = Outcome(parsed, Recording(writes=list(writes)), list(parsed.faults))
+    return explain(reference, parsed, [Finding("O1", "the cluster ends differently")], outcome)
+
+
+def test_a_crash_names_its_write_and_what_it_led_to() -> None:
+    """Which write was the last, which one came twice, and which never came."""
+    text = told("crash-after@write:1", RECORDED.writes[0], WriteStep(2, 2, "POST", PODS, 0.0))
+    assert text.splitlines() == [
+        "write 1 of 2, POST /api/v1/pods: the operator crashes after the write, before its response",
+        "last write of the crashed instance: POST /api/v1/pods",
+        "writes that only happen with the fault: POST /api/v1/pods",
+        "writes that never happen with the fault: DELETE /api/v1/pods/a",
+        "O1: the cluster ends differently",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "state", "unseen"),
+    [
+        ("4", "as before the scenario", "MODIFIED pods default/a, MODIFIED pods default/a"),
+        ("5", "as after MODIFIED pods default/a (version 5)", "MODIFIED pods default/a"),
+    ],
+)
+def test_a_stale_read_names_the_state_and_what_it_does_not_show(version: str, state: str, unseen: str) -> None:
+    """What happened only after the rest was not there to be seen."""
+    text = told(f"stale-restart@rest:1,{PODS}@{version}", *RECORDED.writes)
+    assert f"stale read: {PODS} {state}; unseen: {unseen}\n" in text
+
+
+def test_unobserved_events_are_listed() -> None:
+    """The states between them are what the operator relied on."""
+    text = told("events-unobserved@event:1..1", *RECORDED.writes)
+    assert "never seen: MODIFIED pods default/a, MODIFIED pods default/a\n" in text
