@@ -24,7 +24,7 @@ TESTS ?= tests/objects tests/schema tests/secrets tests/controller tests/testing
 .PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference bench pictures docs report lock clean
 
 help: ## Show this help
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: $(DEV) ## Show the best of Steersman, without a cluster; ends by itself
 	@$(BIN)/python -m tools.demo
