@@ -40,6 +40,7 @@ def crash_tests_of(example: str) -> Iterator[ModuleType]:
     ("example", "scenario"),
     [
         ("custompod", "up_and_down"),
+        ("foobar", "apply_move_and_revoke"),
         ("kubewatch", "watch_and_change_what_is_watched"),
         ("project", "made_and_scaled"),
         ("samplecontroller", "made_scaled_and_renamed"),
@@ -48,7 +49,7 @@ def crash_tests_of(example: str) -> Iterator[ModuleType]:
 def test_an_example_survives_every_single_fault(example: str, scenario: str) -> None:
     """All single faults, enumerated."""
     if not ALL:
-        pytest.skip("5 to 10 s each: run them with STEERSMAN_SIMULATION=all")
+        pytest.skip("5 to 60 s each: run them with STEERSMAN_SIMULATION=all")
     faults = [kind.name for kind in KINDS.values() if not kind.exotic]
     if example in GENERATES_NAMES:
         faults.remove("watch-silent")

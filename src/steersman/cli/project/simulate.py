@@ -21,10 +21,16 @@ _PLANS_PER_LINE = 100
 @click.command("simulate", short_help="Run a scenario under every fault at every step.")
 @click.argument("scenario", metavar="MODULE:SCENARIO")
 @operator_option
-@click.option("--faults", default="all", show_default=True, help="Kinds of faults: names or F-numbers, with commas.")
+@click.option(
+    "--faults",
+    default="all",
+    metavar="KINDS",
+    show_default=True,
+    help="Kinds of faults: names or F-numbers, with commas.",
+)
 @click.option("--plan", "plans", multiple=True, metavar="PLAN", help="Run only this plan, such as crash-after@write:3.")
 @click.option("--pairs", default=0, metavar="N", help="Run N pairs of faults as well.")
-@click.option("--seed", default=1, show_default=True, help="Seed of every run.")
+@click.option("--seed", default=1, metavar="N", show_default=True, help="Seed of every run.")
 @click.option("--twice", is_flag=True, help="Run every plan twice and compare their traces.")
 @click.option("--stop-after", type=int, metavar="N", help="End after N failures.")
 @click.option("--save-test", type=click.Path(path_type=Path), help="Write the first failure as a pytest to this file.")
@@ -52,7 +58,7 @@ def command(  # noqa: PLR0913 - the options of the command
     \b
     Example:
       $ steer simulate tests.scenarios:rollout
-      $ steer simulate tests.scenarios:rollout --faults F1,F7 --save-test tests/test_found.py
+      $ steer simulate tests.scenarios:rollout --save-test tests/test_found.py
     """
     from steersman.cli.target import load_operator, project_target
     from steersman.simulation.html_report import html_report
