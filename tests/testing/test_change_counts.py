@@ -46,6 +46,19 @@ async def test_an_update_of_the_status_does_not_count(cluster: Cluster) -> None:
     assert not [verb for verb, name in counts.counts() if (verb, name) == ("updated", "Namespace a")]
 
 
+async def test_a_child_of_a_deleted_owner_does_not_count(cluster: Cluster) -> None:
+    """An operator may see that a child is gone before it sees that the owner is, with or without a crash."""
+    counts = ChangeCounts(cluster.server, as_it_is)
+    owner = await cluster.client.create(ConfigMap(meta("owner")))
+    first = await cluster.client.create(ConfigMap(meta("child", owner_references=[owner.owner_reference()])))
+    await cluster.client.delete(owner)
+    await cluster.eventually(lambda: not cluster.list(ConfigMap))
+    await cluster.client.create(ConfigMap(meta("child", owner_references=first.metadata.owner_references)))
+    await cluster.eventually(lambda: not cluster.list(ConfigMap))
+    assert counts.counts()["created", "ConfigMap default/child"] == 1
+    assert counts.counts()["deleted", "ConfigMap default/child"] == 1
+
+
 async def test_what_is_normalised_away_does_not_count(cluster: Cluster) -> None:
     """One rule for ends and for the ways there."""
     counts = ChangeCounts(cluster.server, _without_config_maps)

@@ -56,8 +56,8 @@ class _Unusable(click.ClickException):
     "--metrics-host", metavar="HOST", default="127.0.0.1", help="Address of probes, metrics; default: 127.0.0.1."
 )
 @click.option("--metrics-port", type=PORT, help="Port of probes, metrics; default: not served.")
-@click.option("--history-port", type=PORT, help="Loopback port for steer why; default: 8082 in a pod, else none.")
-@click.option("--ui", is_flag=True, help="Serve the web view on loopback and print its address.")
+@click.option("--history-port", type=PORT, help="Port for steer why; default: 8082 in a pod.")
+@click.option("--ui", is_flag=True, help="Serve the web view; print its address.")
 @click.option("--ui-port", type=PORT, default=0, help="Port of the web view; default: a free one.")
 @webhook_serving_options
 @click.option("--grace", type=SECONDS, default=30.0, help="Time for running reconciles; default: 30.")

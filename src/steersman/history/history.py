@@ -37,6 +37,9 @@ class _Entry(Struct, frozen=True):
     object: ObjectName
     data: bytes
 
+    def __repr__(self) -> str:
+        return f"<_Entry {self.object}>"
+
 
 class History:
     """Remembers reconciles. Add from one thread or many; read from any."""

@@ -24,6 +24,9 @@ class WriteStep(Struct, frozen=True):
     #: The body as it was sent, for explanations; empty for confidential resources.
     body: bytes = b""
 
+    def __repr__(self) -> str:
+        return f"<WriteStep {self.number} {self.method} {self.target}>"
+
     def __str__(self) -> str:
         return f"{self.method} {self.target}"
 

@@ -21,6 +21,9 @@ class StaticFile(Struct, frozen=True):
     content_type: str
     body: bytes
 
+    def __repr__(self) -> str:
+        return f"<StaticFile {self.content_type} {len(self.body)} bytes>"
+
 
 def static_files() -> dict[str, StaticFile]:
     """Return every file that browsers may ask for, by its path below ``static/``.

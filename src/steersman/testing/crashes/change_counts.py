@@ -4,6 +4,10 @@ Two runs may end in the same state although one of them created an object twice,
 and deletes are counted as the server carried them out. An update counts if it changed more than the status, versions
 and times: a status reports intermediate states, and a restarted operator may see different ones. A write that changes
 nothing is not counted.
+
+Nor is a child that was created after its owner was deleted. The events of two kinds reach an operator in any order, so
+it may see that the child is gone before it sees that the owner is; what it then creates is garbage at once, whether or
+not there was a crash.
 """
 
 from collections import Counter
@@ -44,7 +48,10 @@ class ChangeCounts:
         last = {event.record.uid: event.record for event in self._events}
         placeholders = Placeholders([record.decode() for record in last.values()])
         counted: Counter[tuple[Verb, str]] = Counter()
+        too_late = self._created_too_late()
         for event in self._events:
+            if event.record.uid in too_late:
+                continue
             document = self._normalise(event.record.decode())
             if document is None or (event.type == "MODIFIED" and not self._is_update(event, document, placeholders)):
                 continue
@@ -52,6 +59,19 @@ class ChangeCounts:
             place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
             counted[_VERBS[event.type], f"{document['kind']} {place}{placeholders.replace_text(metadata['name'])}"] += 1
         return counted
+
+    def _created_too_late(self) -> set[str]:
+        """Return the uids of objects all of whose owners were deleted before they were created."""
+        deleted: set[str] = set()
+        found: set[str] = set()
+        for event in self._events:
+            if event.type == "DELETED":
+                deleted.add(event.record.uid)
+            elif event.type == "ADDED":
+                owners = {owner["uid"] for owner in event.record.decode()["metadata"].get("ownerReferences") or ()}
+                if owners and owners <= deleted:
+                    found.add(event.record.uid)
+        return found
 
     def _is_update(self, event: Event, document: JsonObject, placeholders: Placeholders) -> bool:
         before = self._normalise(event.previous.decode()) if event.previous is not None else None

@@ -131,6 +131,7 @@ export default {
 
   "verb.created": "created",
   "verb.changed": "changed",
+  "verb.applied": "applied",
   "verb.unchanged": "unchanged",
   "verb.deleted": "deleted",
   "verb.status": "status",
@@ -142,6 +143,7 @@ export default {
   "result.gave up": "gave up",
   "result.waiting": "waiting",
   "result.failed": "failed",
+  "result.paused": "paused",
   "result.stopped": "stopped",
 
   "cause.exists": "{name} exists, and the operator has just started",

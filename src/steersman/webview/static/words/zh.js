@@ -131,6 +131,7 @@ export default {
 
   "verb.created": "创建",
   "verb.changed": "修改",
+  "verb.applied": "已应用",
   "verb.unchanged": "未变",
   "verb.deleted": "删除",
   "verb.status": "状态",
@@ -142,6 +143,7 @@ export default {
   "result.gave up": "放弃",
   "result.waiting": "等待",
   "result.failed": "失败",
+  "result.paused": "已暂停",
   "result.stopped": "停止",
 
   "cause.exists": "{name} 已存在，而 Operator 刚刚启动",
