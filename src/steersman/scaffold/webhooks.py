@@ -20,7 +20,7 @@ _TEMPLATES: Final = "webhook"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookAddition:
-    """Functions that judge and complete a kind, or the conversion between its versions."""
+    """Functions that validate and default a kind, or the conversion between its versions."""
 
     api: Api
     is_custom: bool

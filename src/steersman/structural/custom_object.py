@@ -23,7 +23,7 @@ from steersman.validation.wire_types import WireTypeError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomKind:
-    """A version of a custom kind, ready to read and judge objects."""
+    """A version of a custom kind, ready to read and validate objects."""
 
     group: str
     version: str

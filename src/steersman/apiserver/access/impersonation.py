@@ -68,7 +68,7 @@ def wants_impersonation(headers: dict[str, str]) -> bool:
 
 
 def wanted_user(headers: dict[str, str]) -> Wanted | None:
-    """Read whom a request wants to be; ``None`` when its headers are empty."""
+    """Return the user that a request asks to impersonate; ``None`` if its headers are empty."""
     extra: dict[str, list[str]] = {}
     for name, value in headers.items():
         if name.startswith(_EXTRA):

@@ -66,7 +66,7 @@ class DefinitionStrategy(BuiltinStrategy):
             obj["status"] = {**status, "storedVersions": [*stored, now[0]]}
 
     def check(self, obj: JsonObject, old: JsonObject | None, subresource: str) -> ValidationResult:
-        """Judge a definition as a real server does."""
+        """Validate a CRD as kube-apiserver does."""
         if subresource == "status":
             return super().check(obj, old, subresource)
         from steersman.structural.crd.validation import validate_crd  # noqa: PLC0415 - a server starts without definitions

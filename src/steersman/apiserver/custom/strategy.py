@@ -201,7 +201,7 @@ class CustomStrategy(Strategy):
         obj["metadata"] = metadata
 
     def check(self, obj: JsonObject, old: JsonObject | None, subresource: str) -> ValidationResult:
-        """Judge an object by its schema and rules."""
+        """Validate an object against its schema and rules."""
         if old is None:
             return self.kind.validate_create(obj)
         if subresource == "status":

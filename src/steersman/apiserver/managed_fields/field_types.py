@@ -260,7 +260,7 @@ class TypeBuilder:
         elif kind == "array":
             node.list = self._list(schema, is_open=is_open)
         else:
-            # What has no type, as numbers or texts have none, is free-form: that it is neither is the schema's to say.
+            # A schema that is not a known scalar is free-form: its fields are owned as they occur.
             scalar = _scalar_of(schema) or DEDUCED
             node.scalar, node.list, node.map = scalar.scalar, scalar.list, scalar.map
 

@@ -1,4 +1,4 @@
-"""How the metadata of an object is judged: by the rules of all kinds, and again by those of most kinds.
+"""How the metadata of an object is validated: by the rules of all kinds, and again by those of most kinds.
 
 A refusal tells everything that anybody found, as often as it was found, in the order of looking. Who looks how often at
 which kind is what a real server showed; the kinds that are not named here look once, at what has changed.
@@ -20,11 +20,11 @@ from steersman.validation.object_meta import (
 
 
 class Look(Enum):
-    """One look of a kind's own rules at metadata."""
+    """One pass of a kind's own rules over metadata."""
 
-    #: As for a new object.
+    #: All rules, as for a new object.
     WHOLE = "whole"
-    #: At what may not change.
+    #: The rules about fields that cannot change.
     CHANGE = "change"
 
 
@@ -94,7 +94,7 @@ _PLAIN_FINALIZERS: Final = frozenset(
 
 
 class MetadataReview:
-    """Judges the metadata of one built-in kind."""
+    """Validates the metadata of one built-in kind."""
 
     def __init__(self, gvk: GroupVersionKind, *, namespaced: bool, name_faults: NameFaults) -> None:
         self._gvk = gvk
@@ -103,7 +103,7 @@ class MetadataReview:
         self._takes_plain_finalizers = self._place("") in _PLAIN_FINALIZERS
 
     def of_new(self, metadata: JsonObject) -> list[FieldError]:
-        """Judge the metadata of a new object."""
+        """Validate the metadata of a new object."""
         errors = validate_object_meta(metadata, namespaced=self._namespaced, name_faults=self._name_faults)
         return errors + self._finalizer_errors(metadata)
 

@@ -30,7 +30,7 @@ class Budget:
     def __init__(self, limit: int = PER_OBJECT_LIMIT) -> None:
         #: The cost that is surely left; negative when the budget is exhausted.
         self.free = limit
-        #: The rules for which ``most`` was set aside, with the values they ran on.
+        #: Rules whose maximum cost was reserved instead of measured, with the values they ran on.
         self.unmeasured: list[tuple[Measurable, Any, Any]] = []
 
     @property

@@ -15,7 +15,7 @@ class Rbac:
 
     def __init__(self, objects: ObjectStore) -> None:
         self.bindings = Bindings(objects)
-        #: Told what was demanded, and what was decided; not of those who may everything.
+        #: Called with each request and its decision, except for privileged users, who are not checked.
         self.observers: list[OnDecision] = []
 
     def demand(self, user: User, verb: str, info: RequestInfo) -> None:
