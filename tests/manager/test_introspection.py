@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from steersman import Blocked, Context, Model, Operator, Permanent, Resource, Status, custom_resource, meta
+from steersman import Blocked, Context, Model, Operator, Permanent, Resource, Retry, Status, custom_resource, meta
 from steersman.history.explanation import explain, sentence
 from steersman.history.records import CauseType, KeyPhase, ObjectName, Result, Verb
 from steersman.kinds.core_v1 import ConfigMap, Secret
@@ -119,6 +119,62 @@ async def test_contents_of_secrets_are_remembered_nowhere(cluster: Cluster) -> N
     assert [one for one in runs if one.events and "<secret>" in one.events[0].message]
     assert CANARY not in repr(runs)
     assert CANARY not in repr(overview)
+
+
+@pytest.mark.parametrize(
+    "canary", ["long-" + "kanarienvogel" * 9, "two  lines\n  of kanarienvogel", "kanarienvogel " * 40]
+)
+async def test_a_secret_is_masked_even_where_a_text_is_cut_or_folded(cluster: Cluster, canary: str) -> None:
+    """A value is shown short and on one line: what is left of a secret then does not look like the secret any more."""
+    operator = Operator("pages")
+
+    @operator.reconciler(Page, owns=[ConfigMap], waits_for=[Secret])
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        secret = await ctx.get(Secret, "seal")
+        seal = (secret.data or {}).get("key", b"").decode() if secret is not None else ""
+        await ctx.apply(ConfigMap(meta(page.name), data={"text": page.spec.text and f"{page.spec.text}: {seal}"}))
+        if page.spec.copies > 1:
+            raise Retry(f"again with {seal}", after=60)
+
+    async with cluster.running(operator) as manager:
+        await cluster.client.create(Secret(meta("seal", namespace="default"), data={"key": canary.encode()}))
+        page = await cluster.client.create(Page(meta("a", namespace="default")))
+        await cluster.settle()
+        await cluster.client.patch(page, {"spec": {"text": "bye", "copies": 2}})
+        await cluster.settle()
+        await cluster.client.patch(page, {"spec": {"text": canary}})
+        await cluster.settle()
+        runs = manager.history.newest(1000)
+    assert [one for one in runs for write in one.writes for change in write.changes if change.path == "data.text"]
+    assert "kanarien" not in repr(runs)
+
+
+class OddStatus(Model):
+    """A status whose ``conditions`` are not what Kubernetes means by that."""
+
+    conditions: int = 0
+
+
+@custom_resource("example.com/v1")
+class Odd(Resource[PageSpec, OddStatus]):
+    """A kind with such a status."""
+
+
+async def test_conditions_of_another_shape_do_not_fail_a_run(cluster: Cluster) -> None:
+    """The history must never fail a run, whatever an author declares as status."""
+    operator = Operator("odds")
+
+    @operator.reconciler(Odd)
+    async def reconcile(odd: Odd, ctx: Context[Odd]) -> None:
+        del ctx
+        odd.status.conditions = 5
+
+    async with cluster.running(operator) as manager:
+        await cluster.client.create(Odd(meta("a", namespace="default")))
+        await cluster.settle()
+        seen = manager.introspection.view(ObjectName("Odd", "default", "a"))
+    assert Verb.STATUS in {write.verb for one in seen.reconciles for write in one.writes}
+    assert seen.exists
 
 
 async def test_the_overview_counts_objects_runs_and_caches(cluster: Cluster) -> None:

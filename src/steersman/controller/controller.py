@@ -50,6 +50,7 @@ from steersman.controller.run.applied_intents import AppliedIntents
 from steersman.controller.run.attempt import Attempt
 from steersman.controller.run.environment import ReconcileEnvironment
 from steersman.controller.run.external_writes import ExternalWrites
+from steersman.controller.run.failure_text import without_secrets
 from steersman.controller.run.malformed import REASON, mark_malformed
 from steersman.controller.run.reconcile_record import RunTiming, reconcile_of
 from steersman.controller.run.run_record import RunRecord
@@ -325,6 +326,9 @@ class Controller(Generic[K]):
         finally:
             seconds = self._clock.monotonic() - started
             self._observer.ended(outcome, seconds)
+        if isinstance(outcome, RetryLater):
+            # The reason is a cause of the next run, which may not have read the Secrets that it quotes.
+            outcome = RetryLater(without_secrets(outcome.reason, run.secrets()), outcome.after)
         failures = state.failures
         self._self_triggers.ran(state, request, run.changed, self._clock.monotonic())
         if snapshot is not None and not run.wrote_itself:

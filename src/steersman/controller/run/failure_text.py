@@ -21,6 +21,8 @@ LIMIT: Final = 500
 #: Secrets shorter than this are not masked: they would mask ordinary words.
 _SHORTEST: Final = 4
 _MASK: Final = "<secret>"
+#: The end of a text that was cut.
+_CUT: Final = "…"
 _SUSPECT: Final = (
     (re.compile(r"-----BEGIN [^-]+-----.*?(?:-----END [^-]+-----|$)", re.DOTALL), _MASK),
     (re.compile(r"(\w://)[^/\s@]+@"), rf"\1{_MASK}@"),
@@ -63,11 +65,33 @@ def without_secrets(text: str, secrets: Iterable[bytes]) -> str:
     return text
 
 
+def without_cut_secrets(text: str, secrets: Iterable[bytes]) -> str:
+    """Return a text that may have been cut at its end with the contents of ``secrets`` masked.
+
+    Where a text was cut, the beginning of a secret may be left at its end, and that alone is not found as the secret.
+    """
+    known = tuple(secrets)
+    text = without_secrets(text, known)
+    if not text.endswith(_CUT):
+        return text
+    kept = text.removesuffix(_CUT)
+    forms = {form for secret in known for form in _forms_of(secret)}
+    begun = max((_begun(kept, form) for form in forms), default=0)
+    return f"{kept[: len(kept) - begun]}{_MASK}{_CUT}" if begun else text
+
+
+def _begun(text: str, secret: str) -> int:
+    """Return how many characters at the end of a text are the beginning of a secret; 0 if too few to tell."""
+    longest = min(len(text), len(secret))
+    return next((size for size in range(longest, _SHORTEST - 1, -1) if text.endswith(secret[:size])), 0)
+
+
 def _forms_of(secret: bytes) -> Iterable[str]:
     """Yield the encodings of a secret that occur in messages: text, lines, escaped, base64, hex, and in a URL."""
     text = secret.decode("utf-8", "replace")
     yield text
     yield text.strip()
+    yield " ".join(text.split())
     yield from (line.strip() for line in text.splitlines())
     yield repr(text)[1:-1]
     yield repr(secret)[2:-1]

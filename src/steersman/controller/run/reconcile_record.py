@@ -3,12 +3,14 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from steersman.controller.keys.key_state import KeyState, ReconcileRequest
 from steersman.controller.reports.outcome import Done, Failed, GaveUp, Outcome, Outdated, Paused, RetryLater, Waiting
 from steersman.controller.run.failure_text import failure_text, without_secrets
 from steersman.controller.run.run_record import RunRecord
-from steersman.controller.run.run_trace import name_of
-from steersman.history.records import Next, ObjectName, Reconcile, Result
+from steersman.controller.run.run_trace import masked_changes, name_of
+from steersman.history.records import CauseRecord, Next, ObjectName, Reconcile, Result
 
 
 class RunTiming(NamedTuple):
@@ -52,7 +54,7 @@ def reconcile_of(  # noqa: PLR0913 - all that is known of a run
         started=timing.started,
         seconds=timing.seconds,
         queued=timing.queued,
-        causes=tuple([cause.record() for cause in request.causes]),
+        causes=tuple([_masked(cause.record(), secrets) for cause in request.causes]),
         more_causes=request.dropped_causes,
         reads=tuple(trace.reads),
         writes=tuple(trace.writes),
@@ -64,6 +66,12 @@ def reconcile_of(  # noqa: PLR0913 - all that is known of a run
         message=end.message,
         next=Next(timing.next_run, end.waits_for),
     )
+
+
+def _masked(cause: CauseRecord, secrets: tuple[bytes, ...]) -> CauseRecord:
+    if not secrets:
+        return cause
+    return replace(cause, detail=without_secrets(cause.detail, secrets), changes=masked_changes(cause.changes, secrets))
 
 
 def _end_of(outcome: Outcome, secrets: tuple[bytes, ...]) -> _End:

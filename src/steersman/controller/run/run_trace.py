@@ -5,13 +5,13 @@ content of confidential kinds at once, and the contents of Secrets that the run 
 the record is made.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from steersman.controller.reports.writes import ExternalWrite
-from steersman.controller.run.failure_text import failure_text, without_secrets
+from steersman.controller.run.failure_text import failure_text, without_cut_secrets, without_secrets
 from steersman.errors import DecodeError
 from steersman.history.differences import field_changes, without_bookkeeping
 from steersman.history.records import (
@@ -71,17 +71,17 @@ class RunTrace:
     def wrote_status(self, obj: KubeObject, version: str, before: Any, after: Any) -> None:
         """Note a write of the status, with the conditions that it changed."""
         before, after = before or {}, after or {}
-        known, conditions = before.pop("conditions", None) or (), after.pop("conditions", None) or ()
+        known, conditions = before.pop("conditions", None) or [], after.pop("conditions", None) or []
         changes, more = field_changes(before, after)
         self.writes.append(WriteRecord(Verb.STATUS, name_of(obj), version, changes, more))
-        if known != conditions:
+        if known != conditions and isinstance(known, list) and isinstance(conditions, list):
             former = {_condition(one) for one in known}
             self.conditions += [one for one in map(_condition, conditions) if one not in former]
 
-    def failed(self, obj: KubeObject, error: BaseException) -> None:
-        """Note a write that failed."""
+    def failed(self, obj: KubeObject, error: BaseException, secrets: Iterable[bytes]) -> None:
+        """Note a write that failed; the text of its error is masked before it is cut."""
         if len(self.writes) < _KEPT:
-            self.writes.append(WriteRecord(Verb.FAILED, name_of(obj), error=failure_text(error)))
+            self.writes.append(WriteRecord(Verb.FAILED, name_of(obj), error=failure_text(error, secrets)))
 
     def external_write(self, write: ExternalWrite) -> None:
         """Note a write to another system."""
@@ -99,22 +99,20 @@ class RunTrace:
         hidden = tuple(secrets)
         if not hidden:
             return
-        self.writes = [
-            replace(
-                one,
-                error=without_secrets(one.error, hidden),
-                changes=tuple(
-                    FieldChange(path, without_secrets(before, hidden), without_secrets(after, hidden))
-                    for path, before, after in one.changes
-                ),
-            )
-            for one in self.writes
-        ]
+        self.writes = [replace(one, changes=masked_changes(one.changes, hidden)) for one in self.writes]
         self.events = [replace(one, message=without_secrets(one.message, hidden)) for one in self.events]
         self.conditions = [replace(one, message=without_secrets(one.message, hidden)) for one in self.conditions]
         self.external_writes = [
             replace(one, description=without_secrets(one.description, hidden)) for one in self.external_writes
         ]
+
+
+def masked_changes(changes: tuple[FieldChange, ...], secrets: Sequence[bytes]) -> tuple[FieldChange, ...]:
+    """Return changes with the contents of Secrets masked; their values may have been cut."""
+    return tuple(
+        FieldChange(path, without_cut_secrets(before, secrets), without_cut_secrets(after, secrets))
+        for path, before, after in changes
+    )
 
 
 def name_of(obj: KubeObject) -> ObjectName:
