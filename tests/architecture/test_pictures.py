@@ -14,7 +14,7 @@ _HOPS = [hop for journey in journeys() for hop in journey.hops]
 
 @pytest.fixture(scope="module")
 def imports() -> grimp.ImportGraph:
-    """Who imports whom."""
+    """Read the imports between all modules."""
     return grimp.build_graph("steersman", cache_dir=None)
 
 

@@ -36,5 +36,13 @@ class _Seconds(click.ParamType):  # type: ignore[type-arg]  # same
         return seconds
 
 
+def parse_object(text: str) -> tuple[str, str]:
+    """Return kind and name of ``KIND/NAME``; raises ``BadParameter`` for anything else."""
+    kind, slash, name = text.partition("/")
+    if not slash or not kind or not name or "/" in name:
+        raise click.BadParameter(f"{text!r} is not KIND/NAME, such as custompod/a", param_hint="KIND/NAME")
+    return kind, name
+
+
 PORT = _Port()
 SECONDS = _Seconds()

@@ -6,7 +6,7 @@
     GET /objects                                      a list of `ObjectSummary`
     GET /object?resource=NAME&namespace=NAME&name=NAME   an `ObjectView`; the resource by any of its names
 
-It only reads, and holds nothing secret; still it is for the operator's own user, and listens nowhere else.
+It only reads. What it serves is masked, but not public: it listens on private sockets and on loopback only.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,7 +19,7 @@ from steersman.history.state import Introspection
 from steersman.objects.identity import ApiResource
 from steersman.protocol.http import Exchange, Request, Response
 
-#: The port on which an operator in a pod answers, on loopback: a port-forward reaches it, nothing else does.
+#: The port on which an operator in a pod answers, on loopback: only a port-forward and containers of the pod reach it.
 HISTORY_PORT = 8082
 _JSON = [("content-type", "application/json"), ("cache-control", "no-store")]
 

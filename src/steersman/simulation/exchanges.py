@@ -24,7 +24,7 @@ class InterceptedExchange:
 
     @property
     def peer(self) -> Peer:
-        """Who is asking."""
+        """Address and certificate of the client."""
         return self._inner.peer
 
     def stream(self, status: int, headers: list[tuple[str, str]]) -> Stream:

@@ -1,4 +1,4 @@
-"""Who may ask: a token, and proof that the request comes from the view's own page.
+"""Access to the web view: a token, and proof that the request comes from the view's own page.
 
 The token alone keeps strangers out. The other checks keep *other web pages* of the same browser out, which can send
 requests to loopback too:

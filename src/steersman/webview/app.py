@@ -73,7 +73,7 @@ _NO_NAMESPACE: Final = "-"
 
 
 class WebViewOptions(Struct, frozen=True, kw_only=True):
-    """Who may look, what is shown beside the operator's state, and what may be done."""
+    """Access rules, what is shown beside the operator's state, and the actions that are possible."""
 
     access: AccessRules
     #: Settings of the run by their names, as texts; the caller leaves out secrets.

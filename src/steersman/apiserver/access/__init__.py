@@ -1,1 +1,1 @@
-"""Who is asking and what they may do: authentication, impersonation, RBAC, service-account tokens."""
+"""The user of a request and their permissions: authentication, impersonation, RBAC, service-account tokens."""

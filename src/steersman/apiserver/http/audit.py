@@ -95,7 +95,7 @@ class _Observed:
 
     @property
     def peer(self) -> Peer:
-        """Who is asking."""
+        """Address and certificate of the client."""
         return self._exchange.peer
 
     def respond(self, response: Response) -> None:

@@ -36,7 +36,7 @@ class _HeldExchange:
 
     @property
     def peer(self) -> Peer:
-        """Who is asking."""
+        """Address and certificate of the client."""
         return self._exchange.peer
 
     def respond(self, response: Response) -> None:

@@ -1,4 +1,4 @@
-"""Who owns which field: managedFields and server-side apply, as pure functions.
+"""Owners of fields: managedFields and server-side apply, as pure functions.
 
 A change flows ``entries`` (the list in the object) → ``updater`` (create, update, apply) → ``compare``, ``merge`` and
 ``prune`` (what happens to values, guided by ``field_types``) → ``field_set`` (what happens to ownership) → ``entries``.

@@ -1,4 +1,4 @@
-"""Who owns the number of replicas: the object's entries as its ``scale`` subresource sees them, and back.
+"""Owners of the number of replicas: the object's entries as its ``scale`` subresource sees them, and back.
 
 A write to ``scale`` is tracked on the ``Scale`` object, which has entries only for those who own the replicas. What
 comes of it is then brought home to the object, where the replicas stand at a path of its own in each version.

@@ -8,8 +8,12 @@ from typing import Any
 import click
 
 from steersman.cli.cluster.target import Access, cluster_options, run
+from steersman.cli.parameters import parse_object
 
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+
+#: A pause that is to be longer needs no end.
+_LONGEST = timedelta(days=3650)
 
 
 class _Duration(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases of click
@@ -21,10 +25,9 @@ class _Duration(click.ParamType):  # type: ignore[type-arg]  # generic only in n
         """Return a length of time, or fail with the reason."""
         found = _DURATION.fullmatch(str(value))
         days, hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0, 0)
-        length = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
-        if not length:
+        if not 0 < days * 86_400 + hours * 3_600 + minutes * 60 + seconds <= _LONGEST.total_seconds():
             self.fail(f"{value!r} is not a length of time such as 30m, 2h or 1d12h", param, ctx)
-        return length
+        return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
 
 
 @click.command("pause", short_help="Stop reconciling an object until it is resumed.")
@@ -66,9 +69,7 @@ async def annotate(
     from steersman.objects.times import format_time
     from steersman.protocol.options import WriteOptions
 
-    kind, slash, name = target.partition("/")
-    if not slash or not kind or not name:
-        raise click.BadParameter(f"{target!r} is not KIND/NAME, such as custompod/a", param_hint="KIND/NAME")
+    kind, name = parse_object(target)
     value: str | None = None
     if paused:
         value = "true" if length is None else format_time((RealClock().now() + length).replace(microsecond=0))

@@ -1,7 +1,7 @@
 """Finds running operators and asks them: on this machine by their private sockets, in a cluster through port-forwards.
 
-An operator in a cluster answers on a loopback port of its pod, which only a port-forward reaches: only users who may
-forward ports of that pod can ask.
+An operator in a cluster answers on a loopback port of its pod: users with permission to forward ports of that pod can
+ask it, and so can the other containers of the pod.
 """
 
 import asyncio

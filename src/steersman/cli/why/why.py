@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steersman.cli.parameters import parse_object
+
 if TYPE_CHECKING:
     from steersman.cli.why.operators import RunningOperator
     from steersman.history.records import ObjectView
@@ -55,7 +57,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer why --context my-cluster
     """
     where = _Where(kubeconfig, context, operator_namespace)
-    resource, name = _parse(target) if target is not None else ("", "")
+    resource, name = parse_object(target) if target is not None else ("", "")
     if follow and (not name or as_json):
         raise click.UsageError("--follow needs KIND/NAME, and prints text")
     question = _Question(resource, namespace, name, as_json=as_json, follow=follow)
@@ -113,13 +115,6 @@ class _Question:
     name: str
     as_json: bool
     follow: bool
-
-
-def _parse(target: str) -> tuple[str, str]:
-    resource, slash, name = target.partition("/")
-    if not slash or not resource or not name or "/" in name:
-        raise click.BadParameter(f"{target!r} is not KIND/NAME, such as custompod/a", param_hint="KIND/NAME")
-    return resource, name
 
 
 async def _ask(question: _Question, where: _Where) -> None:

@@ -1,4 +1,4 @@
-"""Who is notified of what a controller does: observers, which count, and listeners for failures."""
+"""Interfaces that a controller notifies: observers, which count, and listeners for failures."""
 
 import traceback
 from collections.abc import Callable
