@@ -139,7 +139,8 @@ async def test_an_object_that_is_not_there_is_told() -> None:
     """It may be a typing error, or one that the operator does not watch."""
     async with serving(SampleIntrospection()):
         found = await steer("site/a", "-n", "shop")
-    assert found.stdout.splitlines()[0] == "Site shop/a does not exist, or the operator does not watch it."
+    assert found.stdout == "Site shop/a does not exist, or the operator does not watch it.\n"
+    assert found.exit_code == 1
 
 
 async def test_a_kind_without_namespaces_has_none() -> None:

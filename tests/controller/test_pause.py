@@ -101,6 +101,8 @@ async def test_a_paused_object_is_left_alone_and_says_so(cluster: Cluster) -> No
         await cluster.settle()
         assert the_desk(cluster).status.legs == 4
         assert the_desk(cluster).status.condition("Paused") is None
+        resumed = manager.introspection.view(ObjectName("Desk", "default", "a")).reconciles
+        assert "Paused removed" in [str(one) for run in resumed for one in run.conditions]
 
 
 async def test_a_pause_ends_by_its_time(cluster: Cluster, fake_clock: FakeClock) -> None:

@@ -308,6 +308,8 @@ def test_progress_is_told_and_an_interrupt_keeps_what_is_known() -> None:
     report = simulate(careful, creation, faults="F1", on_progress=progress)
     assert (len(report.tried), report.left) == (2, 2)
     assert "2 not run" in report.summary()
+    with pytest.raises(KeyboardInterrupt):
+        report.raise_if_failed()  # what was not tried has not passed
 
 
 def test_it_cannot_run_inside_another_event_loop() -> None:

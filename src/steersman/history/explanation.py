@@ -26,7 +26,9 @@ _INDENT, _WORD = 16, 8
 
 def explain(view: ObjectView, now: datetime) -> list[str]:
     """Return the lines that tell what is going on with an object, most important first."""
-    lines = [sentence(view), next_run(view, now)]
+    lines = [sentence(view)]
+    if view.exists:
+        lines.append(next_run(view, now))
     if view.reconciles:
         lines.append("")
         for reconcile in view.reconciles:

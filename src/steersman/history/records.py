@@ -132,6 +132,10 @@ class EventRecord(Struct, frozen=True, omit_defaults=True):
     message: str = ""
 
 
+#: The status of a condition that was removed.
+REMOVED = "removed"
+
+
 class ConditionRecord(Struct, frozen=True, omit_defaults=True):
     """One condition of the status that a reconcile changed."""
 
@@ -141,6 +145,8 @@ class ConditionRecord(Struct, frozen=True, omit_defaults=True):
     message: str = ""
 
     def __str__(self) -> str:
+        if self.status == REMOVED:
+            return f"{self.type} removed"
         return f"{self.type}={self.status}{f' ({self.reason})' if self.reason else ''}"
 
 

@@ -40,6 +40,8 @@ class Report:
     missed: list[Plan] = field(default_factory=list)
     #: Plans that were not run: the simulation was interrupted.
     left: int = 0
+    #: Whether Ctrl-C ended it: what was tried says nothing about the rest.
+    is_interrupted: bool = False
     #: Kinds of faults that were not asked for.
     unasked: list[str] = field(default_factory=list)
     #: Kinds of faults that need two replicas, where only one can be made.
@@ -53,6 +55,8 @@ class Report:
 
     def raise_if_failed(self) -> None:
         """Raise ``AssertionError`` with the explanation if a plan failed."""
+        if self.is_interrupted:
+            raise KeyboardInterrupt
         if self.failures:
             raise AssertionError(self.text())
 

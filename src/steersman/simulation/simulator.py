@@ -135,7 +135,8 @@ class _Simulation:
                 if stop_after is not None and len(report.failures) >= stop_after:
                     break
         except KeyboardInterrupt:
-            pass
+            # The command prints what there is; `Report.raise_if_failed` raises it again.
+            report.is_interrupted = True
         report.left = len(todo) - len(report.tried)
         return report
 

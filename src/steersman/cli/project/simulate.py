@@ -88,6 +88,8 @@ def command(  # noqa: PLR0913 - the options of the command
         html_file.write_text(html_report(report), encoding="utf-8")
     if report.failures and save_test is not None:
         _save_test(report, operator, scenario, save_test)
+    if report.is_interrupted:
+        raise click.Abort
     if report.failures:
         sys.exit(1)
 

@@ -1,6 +1,7 @@
 """`steer why KIND/NAME`: why an object is as it is, and what the operator does about it next."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -130,6 +131,8 @@ async def _ask(question: _Question, where: _Where) -> None:
             _print_json(view)
             return
         shown = _show(view, since=0)
+        if not view.exists and not question.follow:
+            sys.exit(1)
         while question.follow:
             await clock.sleep(_LOOK_AGAIN)
             view = await operator.view(question.resource, question.namespace, question.name)

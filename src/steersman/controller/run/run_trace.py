@@ -15,6 +15,7 @@ from steersman.controller.run.failure_text import failure_text, without_cut_secr
 from steersman.errors import DecodeError
 from steersman.history.differences import field_changes, without_bookkeeping
 from steersman.history.records import (
+    REMOVED,
     ConditionRecord,
     EventRecord,
     ExternalWriteRecord,
@@ -76,7 +77,10 @@ class RunTrace:
         self.writes.append(WriteRecord(Verb.STATUS, name_of(obj), version, changes, more))
         if known != conditions and isinstance(known, list) and isinstance(conditions, list):
             former = {_condition(one) for one in known}
-            self.conditions += [one for one in map(_condition, conditions) if one not in former]
+            present = list(map(_condition, conditions))
+            self.conditions += [one for one in present if one not in former]
+            types = {one.type for one in present}
+            self.conditions += [ConditionRecord(one.type, REMOVED) for one in former if one.type not in types]
 
     def failed(self, obj: KubeObject, error: BaseException, secrets: Iterable[bytes]) -> None:
         """Note a write that failed; the text of its error is masked before it is cut."""
