@@ -1,5 +1,6 @@
 """What a running operator remembers of its reconciles, and what it never does."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -147,6 +148,34 @@ async def test_a_secret_is_masked_even_where_a_text_is_cut_or_folded(cluster: Cl
         runs = manager.history.newest(1000)
     assert [one for one in runs for write in one.writes for change in write.changes if change.path == "data.text"]
     assert "kanarien" not in repr(runs)
+
+
+@pytest.mark.parametrize(
+    "mischief",
+    [
+        lambda ctx: ctx.requeue_after(1e12),
+        lambda ctx: ctx.event("Odd", "bad \udcff"),
+        lambda ctx: ctx.event("Odd", None),
+        lambda ctx: ctx.event("Odd", object()),
+    ],
+    ids=["a wait beyond the calendar", "a text that cannot be encoded", "no text", "an object"],
+)
+async def test_the_history_never_repeats_a_run(cluster: Cluster, mischief: Callable[[Any], None]) -> None:
+    """A run that succeeded is over: when its record could not be made it was tried again, a hundred times a second."""
+    operator, runs = Operator("pages"), list[str]()
+
+    @operator.reconciler(Page)
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        runs.append(page.name)
+        mischief(ctx)
+
+    async with cluster.running(operator) as manager:
+        await cluster.client.create(Page(meta("a", namespace="default")))
+        await cluster.eventually(lambda: view(manager, "a").reconciles)
+        seen = view(manager, "a")
+        manager.introspection.summaries()
+    assert len(runs) <= 2  # the status with the observed generation may cause another run
+    assert len(seen.reconciles) == len(runs)
 
 
 class OddStatus(Model):

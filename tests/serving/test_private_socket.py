@@ -40,7 +40,8 @@ async def test_a_server_listens_on_a_socket_that_only_its_user_can_reach() -> No
 def test_the_socket_of_a_process_that_is_gone_is_not_found(own_runtime: Path) -> None:
     """A killed operator leaves its socket behind; connecting to it would be refused."""
     (socket_directory() / f"{2**22 + 1}.sock").touch()
-    (socket_directory() / "words.sock").touch()
+    for name in ("words", "0", "-1", "9" * 21):
+        (socket_directory() / f"{name}.sock").touch()
     assert live_sockets() == []
     assert own_runtime.exists()
 
@@ -51,6 +52,13 @@ def test_what_a_process_with_the_same_number_left_behind_is_removed() -> None:
     left.touch()
     assert socket_path() == left
     assert not left.exists()
+
+
+def test_a_directory_in_the_way_is_named() -> None:
+    """The operator then starts without its socket; it must not die of a strange file."""
+    (socket_directory() / f"{os.getpid()}.sock").mkdir()
+    with pytest.raises(ConfigError, match="in the way of a socket"):
+        socket_path()
 
 
 def test_a_directory_that_others_can_enter_is_refused(own_runtime: Path) -> None:

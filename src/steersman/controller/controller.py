@@ -336,11 +336,8 @@ class Controller(Generic[K]):
         if isinstance(outcome, Done):
             self._watches.keep(state, run.followed)
         self._settle(state, request, outcome, record, ctx)
-        if self._options.history is not None:
-            timing = RunTiming(began_at, seconds, self.queue.waited(state.key), self._next_run(state.key))
-            self._options.history.add(
-                reconcile_of(self.reconciler.name, state, request, run, outcome, timing, failures=failures)
-            )
+        timing = RunTiming(began_at, seconds, self.queue.waited(state.key), self._next_run(state.key))
+        self._record(state, request, run, outcome, timing, failures)
         if _log.isEnabledFor(logging.DEBUG):
             self._log_run(request, outcome, ctx, seconds)
 
@@ -349,7 +346,30 @@ class Controller(Generic[K]):
         due = self.queue.due_at(key)
         if due is None:
             return None
-        return self._clock.now() + timedelta(seconds=max(due - self._clock.monotonic(), 0.0))
+        try:
+            return self._clock.now() + timedelta(seconds=max(due - self._clock.monotonic(), 0.0))
+        except OverflowError:  # further away than the calendar
+            return None
+
+    def _record(
+        self,
+        state: KeyState,
+        request: ReconcileRequest,
+        run: RunRecord[K],
+        outcome: Outcome,
+        timing: RunTiming,
+        failures: int,
+    ) -> None:
+        """Add a run to the history. The run is over: nothing that goes wrong here may fail or repeat it."""
+        if self._options.history is None:
+            return
+        try:
+            self._options.history.add(
+                reconcile_of(self.reconciler.name, state, request, run, outcome, timing, failures=failures)
+            )
+        except Exception as error:  # noqa: BLE001 - see above
+            extra = {"controller": self.reconciler.name, "key": str(state.key), "error": text_of(error)}
+            _log.warning("a run is missing in the history", extra=extra)
 
     def _look_for_mistakes(self, snapshot: Snapshot) -> None:
         """Log once which changes of the author's code have no effect."""

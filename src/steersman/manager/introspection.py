@@ -200,8 +200,11 @@ class LiveIntrospection:
             case _:
                 return controller.waiting_state(record, until)
 
-    def _moment(self, monotonic: float) -> datetime:
-        return self._clock.now() + timedelta(seconds=max(monotonic - self._clock.monotonic(), 0.0))
+    def _moment(self, monotonic: float) -> datetime | None:
+        try:
+            return self._clock.now() + timedelta(seconds=max(monotonic - self._clock.monotonic(), 0.0))
+        except OverflowError:  # further away than the calendar
+            return None
 
 
 def _records(informer: Informer[Any] | None) -> list[Record]:

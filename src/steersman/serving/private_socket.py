@@ -33,7 +33,10 @@ def socket_path(process: int | None = None) -> Path:
     """Return where a process listens; this one by default. A socket that a killed process left there is removed."""
     path = socket_directory() / f"{os.getpid() if process is None else process}{_SUFFIX}"
     if process is None:
-        path.unlink(missing_ok=True)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise ConfigError(f"cannot remove {path}, which is in the way of a socket: {error.strerror}") from None
     return path
 
 
@@ -44,9 +47,11 @@ def live_sockets() -> list[Path]:
 
 
 def _runs(process: str) -> bool:
+    if not process.isdecimal() or not int(process):
+        return False
     try:
         os.kill(int(process), 0)
-    except (ValueError, ProcessLookupError):
+    except (OverflowError, ProcessLookupError):
         return False
     except PermissionError:
         return True

@@ -9,7 +9,7 @@ of a Secret and that looks like a word cannot be recognised.
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import quote, quote_plus
 
@@ -58,24 +58,31 @@ def _cause_in_group(error: BaseException) -> BaseException:
 
 def without_secrets(text: str, secrets: Iterable[bytes]) -> str:
     """Return a text with the contents of ``secrets`` masked, in all of their encodings."""
+    return mask(text, secret_forms(secrets))
+
+
+def secret_forms(secrets: Iterable[bytes]) -> tuple[str, ...]:
+    """Return every form in which ``secrets`` occur in texts, the longest first: one may be a prefix of another."""
     forms = {form for secret in secrets for form in _forms_of(secret) if len(form) >= _SHORTEST}
-    # The longest first: one secret may be a prefix of another.
-    for form in sorted(forms, key=len, reverse=True):
+    return tuple(sorted(forms, key=len, reverse=True))
+
+
+def mask(text: str, forms: Iterable[str]) -> str:
+    """Return a text with these forms of secrets masked."""
+    for form in forms:
         text = text.replace(form, _MASK)
     return text
 
 
-def without_cut_secrets(text: str, secrets: Iterable[bytes]) -> str:
-    """Return a text that may have been cut at its end with the contents of ``secrets`` masked.
+def mask_cut(text: str, forms: Sequence[str]) -> str:
+    """Return a text that may have been cut at its end with these forms of secrets masked.
 
     Where a text was cut, the beginning of a secret may be left at its end, and that alone is not found as the secret.
     """
-    known = tuple(secrets)
-    text = without_secrets(text, known)
+    text = mask(text, forms)
     if not text.endswith(_CUT):
         return text
     kept = text.removesuffix(_CUT)
-    forms = {form for secret in known for form in _forms_of(secret)}
     begun = max((_begun(kept, form) for form in forms), default=0)
     return f"{kept[: len(kept) - begun]}{_MASK}{_CUT}" if begun else text
 

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from steersman.controller.keys.key_state import KeyState, ReconcileRequest
 from steersman.controller.reports.outcome import Done, Failed, GaveUp, Outcome, Outdated, Paused, RetryLater, Waiting
-from steersman.controller.run.failure_text import failure_text, without_secrets
+from steersman.controller.run.failure_text import failure_text, mask, secret_forms, without_secrets
 from steersman.controller.run.run_record import RunRecord
-from steersman.controller.run.run_trace import masked_changes, name_of
+from steersman.controller.run.run_trace import masked_changes, name_of, plain_text
 from steersman.history.records import CauseRecord, Next, ObjectName, Reconcile, Result
 
 
@@ -41,8 +41,9 @@ def reconcile_of(  # noqa: PLR0913 - all that is known of a run
 ) -> Reconcile:
     """Return the record of a run; ``failures`` is how many runs before it failed in a row."""
     secrets = tuple(run.secrets())
+    forms = secret_forms(secrets)
     trace, obj, end = run.trace, run.obj, _end_of(outcome, secrets)
-    trace.mask(secrets)
+    trace.mask(forms)
     return Reconcile(
         controller=controller,
         object=name_of(obj),
@@ -54,7 +55,7 @@ def reconcile_of(  # noqa: PLR0913 - all that is known of a run
         started=timing.started,
         seconds=timing.seconds,
         queued=timing.queued,
-        causes=tuple([_masked(cause.record(), secrets) for cause in request.causes]),
+        causes=tuple([_masked(cause.record(), forms) for cause in request.causes]),
         more_causes=request.dropped_causes,
         reads=tuple(trace.reads),
         writes=tuple(trace.writes),
@@ -62,16 +63,16 @@ def reconcile_of(  # noqa: PLR0913 - all that is known of a run
         events=tuple(trace.events),
         conditions=tuple(trace.conditions),
         result=end.result,
-        reason=end.reason,
-        message=end.message,
+        reason=mask(plain_text(end.reason), forms),
+        message=plain_text(end.message),
         next=Next(timing.next_run, end.waits_for),
     )
 
 
-def _masked(cause: CauseRecord, secrets: tuple[bytes, ...]) -> CauseRecord:
-    if not secrets:
+def _masked(cause: CauseRecord, forms: tuple[str, ...]) -> CauseRecord:
+    if not forms:
         return cause
-    return replace(cause, detail=without_secrets(cause.detail, secrets), changes=masked_changes(cause.changes, secrets))
+    return replace(cause, detail=mask(cause.detail, forms), changes=masked_changes(cause.changes, forms))
 
 
 def _end_of(outcome: Outcome, secrets: tuple[bytes, ...]) -> _End:

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from steersman.controller.reports.writes import ExternalWrite
-from steersman.controller.run.failure_text import failure_text, without_cut_secrets, without_secrets
+from steersman.controller.run.failure_text import failure_text, mask, mask_cut
 from steersman.errors import DecodeError
 from steersman.history.differences import field_changes, without_bookkeeping
 from steersman.history.records import (
@@ -96,27 +96,36 @@ class RunTrace:
     def event(self, type_: str, reason: str, message: str) -> None:
         """Note an event."""
         if len(self.events) < _KEPT:
-            self.events.append(EventRecord(type_, reason, message))
+            self.events.append(EventRecord(type_, plain_text(reason), plain_text(message)))
 
-    def mask(self, secrets: Iterable[bytes]) -> None:
-        """Replace the contents of Secrets wherever they occur in the notes."""
-        hidden = tuple(secrets)
-        if not hidden:
+    def mask(self, forms: Sequence[str]) -> None:
+        """Replace these forms of secrets wherever they occur in the texts of the notes."""
+        if not forms:
             return
-        self.writes = [replace(one, changes=masked_changes(one.changes, hidden)) for one in self.writes]
-        self.events = [replace(one, message=without_secrets(one.message, hidden)) for one in self.events]
-        self.conditions = [replace(one, message=without_secrets(one.message, hidden)) for one in self.conditions]
+        self.writes = [replace(one, changes=masked_changes(one.changes, forms)) for one in self.writes]
+        self.events = [
+            replace(one, reason=mask(one.reason, forms), message=mask(one.message, forms)) for one in self.events
+        ]
+        self.conditions = [
+            replace(one, reason=mask(one.reason, forms), message=mask(one.message, forms)) for one in self.conditions
+        ]
         self.external_writes = [
-            replace(one, description=without_secrets(one.description, hidden)) for one in self.external_writes
+            replace(one, system=mask(one.system, forms), description=mask(one.description, forms))
+            for one in self.external_writes
         ]
 
 
-def masked_changes(changes: tuple[FieldChange, ...], secrets: Sequence[bytes]) -> tuple[FieldChange, ...]:
-    """Return changes with the contents of Secrets masked; their values may have been cut."""
+def masked_changes(changes: tuple[FieldChange, ...], forms: Sequence[str]) -> tuple[FieldChange, ...]:
+    """Return changes with these forms of secrets masked; their values may have been cut."""
     return tuple(
-        FieldChange(path, without_cut_secrets(before, secrets), without_cut_secrets(after, secrets))
+        FieldChange(mask(path, forms), mask_cut(before, forms), mask_cut(after, forms))
         for path, before, after in changes
     )
+
+
+def plain_text(value: object) -> str:
+    """Return a text that can be encoded, whatever an author passes: ``os.fsdecode`` makes texts that cannot."""
+    return str(value).encode("utf-8", "replace").decode()
 
 
 def name_of(obj: KubeObject) -> ObjectName:
