@@ -13,6 +13,7 @@ from steersman.errors import DeclarationError
 from steersman.manager.permission import Permission
 from steersman.manager.runnable import Runnable
 from steersman.objects.resource import KubeObject, resource_of
+from steersman.protocol.http import App
 from steersman.webhook.declarations import AdmissionDeclarations
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ class Operator(AdmissionDeclarations):
         self._declared: list[type[KubeObject]] = []
         self._permissions: list[Permission] = []
         self._declined: list[Permission] = []
+        self._planned_services: dict[str, App] = {}
+        #: Why the operator cannot be planned; empty if it can.
+        self.not_planned = ""
 
     def reconciler(  # noqa: PLR0913 - the author's options, each by its name, where the author reads them
         self,
@@ -110,6 +114,17 @@ class Operator(AdmissionDeclarations):
         """Remove an RBAC permission that reconcilers imply: ``decline(Pod, "delete")`` if pods are never deleted."""
         self._declined.append(Permission(kind, verbs, subresource))
 
+    def plan_service(self, url: str, app: App) -> None:
+        """Answer the calls of ``ctx.http`` to a server with an app of this process while the operator is planned.
+
+        Without a double, a plan sends reads to the real server, and does not make other calls.
+        """
+        self._planned_services[url] = app
+
+    def refuse_plan(self, reason: str) -> None:
+        """Declare that the operator cannot be planned, such as for a driver that writes to a database by itself."""
+        self.not_planned = reason
+
     def background(self, function: BackgroundFunction) -> BackgroundFunction:
         """Decorate a function that runs while the reconcilers do: ``async def beat(client, clock)``.
 
@@ -148,6 +163,11 @@ class Operator(AdmissionDeclarations):
     def background_functions(self) -> tuple[BackgroundFunction, ...]:
         """Functions that run while the reconcilers do."""
         return tuple(self._background)
+
+    @property
+    def planned_services(self) -> dict[str, App]:
+        """Apps that answer for HTTP services in a plan, by URL."""
+        return dict(self._planned_services)
 
     @property
     def servers(self) -> tuple[Runnable, ...]:
