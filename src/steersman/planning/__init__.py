@@ -30,9 +30,9 @@ What a planner cannot know
 - **Webhooks that do not support dry runs.** A server refuses a dry run that such a webhook would have to see. The write
   is then judged by the embedded server's rules, and the plan names the webhook.
 - **Objects that were not read.** Dependents of a deleted object are known only in kinds that the operator watches.
-- **Other systems.** Only ``ctx.http`` with GET, HEAD and OPTIONS is carried out. Any other call is recorded and answered
-  by nothing (``202`` without content, ``None`` from ``ctx.external_write``): what follows from the real answer is not
-  in the plan. Connections that a driver opens by itself are outside of it.
+- **Other systems.** Only ``ctx.http`` with GET, HEAD and OPTIONS is carried out. Any other call is recorded and has an
+  empty answer (``202`` without content, ``None`` from ``ctx.external_write``): what follows from the real answer is
+  not in the plan. Connections that a driver opens by itself are outside of it.
 - **Changes while the plan is made.** Each object is read once. A live object that changes meanwhile is read again only
   when a write to it conflicts.
 """

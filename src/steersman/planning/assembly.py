@@ -99,9 +99,7 @@ class Assembly:
         if is_secret:
             return fields
         forms = self._secret_forms(namespace)
-        return tuple(
-            FieldChange(path, mask(before, forms), mask(after, forms)) for path, before, after in fields
-        )
+        return tuple(FieldChange(path, mask(before, forms), mask(after, forms)) for path, before, after in fields)
 
     def _secret_forms(self, namespace: str) -> tuple[str, ...]:
         """Return the contents of the Secrets of a namespace that the plan has read, in every form."""

@@ -1,7 +1,7 @@
 """`Cascade`: deletes what a deleted owner leaves behind, as the garbage collector of a cluster does.
 
-It only knows objects that the plan has read, which are at least those of the kinds that the operator watches. An owner
-that is not in the shadow may exist in the cluster, so an object is deleted only if every owner was deleted by this plan.
+It only knows objects that the plan has read: at least those of the kinds that the operator watches. An owner that is
+not in the shadow may exist in the cluster, so an object is deleted only if this plan has deleted every owner.
 """
 
 from typing import Final

@@ -7,10 +7,10 @@ from steersman.controller.controller import Controller
 from steersman.controller.declaration import Reconciler
 from steersman.controller.keys.key_state import ReconcileRequest
 from steersman.controller.options import ControllerOptions
+from steersman.controller.reports.causes import Cause
 from steersman.history.records import CauseType, ObjectName, Reconcile, Result
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject
-from steersman.controller.reports.causes import Cause
 from steersman.planning.changes import ChangeLog, RunOf, current_run
 
 K = TypeVar("K", bound=KubeObject)

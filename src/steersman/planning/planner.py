@@ -94,7 +94,7 @@ async def make_plan(  # noqa: PLR0913 - the collaborators of a plan, by name
     clock: Clock,
     services: HttpServices | None = None,
     pause: Callable[[], Awaitable[None]] | None = None,
-    on_progress: Progress = lambda done, known: None,
+    on_progress: Progress = lambda *_: None,
 ) -> Plan:
     """Return what operators would do to the cluster behind a transport, without doing it.
 
@@ -139,7 +139,7 @@ class _Planner:
         self._notes: dict[str, None] = {}
         self._left_out: set[tuple[str, ObjectKey]] = set()
         self.pause: Callable[[], Awaitable[None]] = lambda: clock.sleep(_REST_PAUSE)
-        self.on_progress: Progress = lambda done, known: None
+        self.on_progress: Progress = lambda *_: None
 
     async def run(self) -> Plan:
         """Plan the definitions, run the controllers to rest, and return the difference."""
@@ -254,7 +254,8 @@ class _Planner:
             quiet = quiet + 1 if now == version and self._is_idle() else 0
             version = now
             if quiet >= _REST_LOOKS:
-                if not any([controller.run_again() for controller in self._controllers]):
+                due = [controller.run_again() for controller in self._controllers]
+                if not any(due):
                     return
                 quiet = 0
 

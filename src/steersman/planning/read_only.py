@@ -1,6 +1,6 @@
 """`ReadOnlyTransport`: the last line between a plan and a live cluster. Only reads and dry runs leave this process.
 
-It fails closed: a request that it does not recognise as harmless raises `WriteRejected`, whatever sent it. The server
+It fails closed: a request that it does not recognise as harmless raises `LiveWriteError`, whatever sent it. The server
 decides by the query of a create, update or patch, but by the *body* of a delete that has one, so that is where the
 option must be.
 """
@@ -18,7 +18,7 @@ from steersman.transport.stream import ResponseStream
 _ALL: Final = ["All"]
 
 
-class WriteRejected(RuntimeError):
+class LiveWriteError(RuntimeError):
     """A plan tried to change the live cluster: a bug in the planner, never in the operator."""
 
 
@@ -33,9 +33,9 @@ class ReadOnlyTransport:
         self.sent: dict[str, int] = {}
 
     async def request(self, request: Request, *, timeout: float | None = DEFAULT_TIMEOUT) -> Response:  # noqa: ASYNC109 - the signature of Transport
-        """Send a read or a dry run; raise `WriteRejected` for any other request."""
+        """Send a read or a dry run; raise `LiveWriteError` for any other request."""
         if not is_harmless(request):
-            raise WriteRejected(f"{request.method} {request.target} is neither a read nor a dry run")
+            raise LiveWriteError(f"{request.method} {request.target} is neither a read nor a dry run")
         self.sent[request.method] = self.sent.get(request.method, 0) + 1
         self.pending += 1
         try:
@@ -46,15 +46,15 @@ class ReadOnlyTransport:
     def stream(
         self, request: Request, *, idle: float | None = DEFAULT_IDLE
     ) -> AbstractAsyncContextManager[ResponseStream]:
-        """Open a stream that is read, such as a log; raise `WriteRejected` for any other request."""
+        """Open a stream that is read, such as a log; raise `LiveWriteError` for any other request."""
         if request.method not in SAFE_METHODS:
-            raise WriteRejected(f"{request.method} {request.target} is not a read")
+            raise LiveWriteError(f"{request.method} {request.target} is not a read")
         self.sent[request.method] = self.sent.get(request.method, 0) + 1
         return self._inner.stream(request, idle=idle)
 
     def upgrade(self, request: Request, *, protocol: str) -> AbstractAsyncContextManager[Upgraded | Response]:
-        """Raise `WriteRejected`: what a command in a pod or a forwarded port does cannot be known."""
-        raise WriteRejected(f"{request.target} ({protocol}) is not a read")
+        """Raise `LiveWriteError`: what a command in a pod or a forwarded port does cannot be known."""
+        raise LiveWriteError(f"{request.target} ({protocol}) is not a read")
 
     async def ping(self) -> None:
         """Check that the server answers."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from steersman.history.records import FieldChange, Result
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
 from steersman.planning.plan import Action, Call, Change, Plan, PlannedObject
 
@@ -25,13 +26,19 @@ _SIGNS: Final = {Action.CREATE: "+", Action.CHANGE: "~", Action.DELETE: "-"}
 _COLOURS: Final = {Action.CREATE: "green", Action.CHANGE: "yellow", Action.DELETE: "red"}
 #: Fields that say when something changed, beside the field that did.
 _TIMES: Final = ("lastTransitionTime", "lastUpdateTime", "observedGeneration")
+_CONDITIONS: Final = "status.conditions"
 _METHODS: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 #: Colours a text: the text and the name of a colour.
 Style = Callable[[str, str], str]
 
 
-def plan_text(plan: Plan, style: Style = lambda text, colour: text) -> str:
+def plain(text: str, colour: str) -> str:  # noqa: ARG001 - a Style
+    """Return a text without colours."""
+    return text
+
+
+def plan_text(plan: Plan, style: Style = plain) -> str:
     """Return a plan as people read it."""
     return "\n".join(_lines(plan, style))
 
@@ -112,11 +119,35 @@ def _details(change: Change) -> list[str]:
         return ["waits for its finalizers"] if change.after else []
     if change.action is Action.CREATE:
         return _created(change)
-    fields = [one for one in change.fields if not one.path.endswith(_TIMES)] or list(change.fields)
-    lines = [_field(one) for one in fields[:_FIELDS]]
-    if len(fields) > _FIELDS:
-        lines.append(f"and {_number(len(fields) - _FIELDS, 'more field')}")
+    fields = [one for one in change.fields if not one.path.startswith(_CONDITIONS)]
+    lines = [_field(one) for one in fields if not one.path.endswith(_TIMES)] + _conditions(change)
+    lines = lines or [_field(one) for one in change.fields]
+    if len(lines) > _FIELDS:
+        return [*lines[:_FIELDS], f"and {_number(len(lines) - _FIELDS, 'more field')}"]
     return lines
+
+
+def _conditions(change: Change) -> list[str]:
+    """Return the conditions that change, each on one line."""
+    before, after = (_conditions_of(document) for document in (change.before, change.after))
+    return [
+        _field(FieldChange(f"{_CONDITIONS}[{type_}]", before.get(type_, ""), after.get(type_, "")))
+        for type_ in dict.fromkeys([*before, *after])
+        if before.get(type_) != after.get(type_)
+    ]
+
+
+def _conditions_of(data: bytes) -> dict[str, str]:
+    status = decode_json(data).get("status") if data else None
+    found = status.get("conditions") if isinstance(status, dict) else None
+    if not isinstance(found, list):
+        return {}
+    return {one["type"]: _condition(one) for one in found if isinstance(one, dict) and "type" in one}
+
+
+def _condition(condition: JsonObject) -> str:
+    reason, message = condition.get("reason"), condition.get("message")
+    return f"{condition.get('status')}{f' ({reason})' if reason else ''}{f': {message}' if message else ''}"
 
 
 def _created(change: Change) -> list[str]:

@@ -1,7 +1,7 @@
 """`PlannedWrites`: who judges a write of a plan, and what the shadow stores of it.
 
-The live server judges the first write to an object, as a dry run; its answer is stored as it is. It cannot judge a write
-that depends on an earlier one of the same plan, because it does not have that one: the embedded server does, by its own
+The live server judges the first write to an object, as a dry run; its answer is stored as it is. It cannot judge one
+that depends on an earlier write of the same plan, because it does not have that: the embedded server does, by its own
 rules. A first write to a *part* of a changed object, such as its status, is still sent as a dry run, because
 permissions and admission do not depend on the other parts; but then only a refusal counts.
 
@@ -164,7 +164,9 @@ def _as_live(write: Write, shadow: Shadow) -> Request | None:
     changed = _with_version(body, translate)
     if changed is _STALE:
         return None
-    return request if changed is body else Request(request.method, request.target, request.headers, encode_json(changed))
+    return (
+        request if changed is body else Request(request.method, request.target, request.headers, encode_json(changed))
+    )
 
 
 _STALE: Final = object()

@@ -198,9 +198,7 @@ class Cluster:
         pause = self.clock.settle if isinstance(self.clock, FakeClock) else None
         transport = InMemoryTransport(self.server, clock=self.clock)
         try:
-            return await make_plan(
-                operators, transport, options, clock=self.clock, services=self.services, pause=pause
-            )
+            return await make_plan(operators, transport, options, clock=self.clock, services=self.services, pause=pause)
         finally:
             await transport.close()
 
