@@ -42,7 +42,7 @@ _TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 World = dict[ObjectName, JsonObject]
 #: What became of an object: its normalised JSON before and after; empty for none.
-Differences = dict[str, tuple[str, str]]
+Differences = dict[str, tuple[str, ...]]
 
 
 async def world_of(client: Client, operator: Operator, namespace: str) -> World:
@@ -148,3 +148,13 @@ async def running(
     async with background(manager.run(), name="manager") as task:
         await wait_ready(manager.wait_ready(), task)
         yield manager
+
+
+def without(fields: tuple[str, ...], differences: Differences) -> Differences:
+    """Return differences without the values of some fields."""
+    return {
+        name: tuple(
+            "\n".join(line for line in text.splitlines() if line.split(" = ")[0] not in fields) for text in texts
+        )
+        for name, texts in differences.items()
+    }

@@ -13,7 +13,7 @@ from steersman.errors import DeclarationError
 from steersman.manager.permission import Permission
 from steersman.manager.runnable import Runnable
 from steersman.objects.resource import KubeObject, resource_of
-from steersman.protocol.http import App
+from steersman.protocol.http import Request, Response
 from steersman.webhook.declarations import AdmissionDeclarations
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Operator(AdmissionDeclarations):
         self._declared: list[type[KubeObject]] = []
         self._permissions: list[Permission] = []
         self._declined: list[Permission] = []
-        self._planned_services: dict[str, App] = {}
+        self._planned_services: dict[str, Callable[[Request], Response]] = {}
         #: Why the operator cannot be planned; empty if it can.
         self.not_planned = ""
 
@@ -114,12 +114,12 @@ class Operator(AdmissionDeclarations):
         """Remove an RBAC permission that reconcilers imply: ``decline(Pod, "delete")`` if pods are never deleted."""
         self._declined.append(Permission(kind, verbs, subresource))
 
-    def plan_service(self, url: str, app: App) -> None:
-        """Answer the calls of ``ctx.http`` to a server with an app of this process while the operator is planned.
+    def plan_service(self, url: str, answer: Callable[[Request], Response]) -> None:
+        """Declare what a server answers to writes of ``ctx.http`` that a plan records instead of making them.
 
-        Without a double, a plan sends reads to the real server, and does not make other calls.
+        Reads are made. Without a double, the answer to a write is ``202`` without content.
         """
-        self._planned_services[url] = app
+        self._planned_services[url] = answer
 
     def refuse_plan(self, reason: str) -> None:
         """Declare that the operator cannot be planned, such as for a driver that writes to a database by itself."""
@@ -165,8 +165,8 @@ class Operator(AdmissionDeclarations):
         return tuple(self._background)
 
     @property
-    def planned_services(self) -> dict[str, App]:
-        """Apps that answer for HTTP services in a plan, by URL."""
+    def planned_services(self) -> dict[str, Callable[[Request], Response]]:
+        """Functions that answer for HTTP services in a plan, by URL."""
         return dict(self._planned_services)
 
     @property

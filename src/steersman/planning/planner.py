@@ -127,7 +127,7 @@ class _Planner:
         self._options = options
         self._clock = clock
         self._closed_services = HttpServices(clock) if services is None else None
-        doubles = {url: app for operator in operators for url, app in operator.planned_services.items()}
+        doubles = {url: one for operator in operators for url, one in operator.planned_services.items()}
         self._services = PlannedServices(services or self._closed_services or HttpServices(clock), clock, doubles)
         self._live = ReadOnlyTransport(transport)
         self._definitions = definitions_of(_custom_kinds(operators))

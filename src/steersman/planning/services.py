@@ -7,16 +7,19 @@ operator whose next steps depend on the answer declares a double: ``operator.pla
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Final, NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from steersman.clock import Clock
 from steersman.planning.changes import RunOf, current_run
-from steersman.protocol.http import SAFE_METHODS, App, Request, Response, Upgraded, WriteFence
+from steersman.protocol.http import SAFE_METHODS, Request, Response, Upgraded, WriteFence
 from steersman.transport.base import DEFAULT_IDLE, DEFAULT_TIMEOUT, Transport
 from steersman.transport.services import HttpService, HttpServices, server_of
 from steersman.transport.stream import ResponseStream
 
 T = TypeVar("T")
+
+#: Returns what a service would answer to a request that a plan does not make.
+ServiceDouble: TypeAlias = Callable[[Request], Response]
 
 #: The header of an answer that no server gave.
 NOT_MADE: Final = ("x-steersman-plan", "not made")
@@ -31,54 +34,60 @@ class Call(NamedTuple):
     #: The method of an HTTP request, or the description of an external write.
     description: str
     run: RunOf | None
+    #: What tells two calls of one object apart. A call that was not made is repeated by the next run: it counts once.
+    content: int = 0
 
 
 class PlannedServices(HttpServices):
     """HTTP services that are only read."""
 
-    def __init__(self, inner: HttpServices, clock: Clock, doubles: Mapping[str, App]) -> None:
+    def __init__(self, inner: HttpServices, clock: Clock, doubles: Mapping[str, ServiceDouble]) -> None:
         super().__init__(clock)
         self._inner = inner
-        #: Calls that were not made, in order.
-        self.calls: list[Call] = []
-        self._doubled = HttpServices(clock)
-        self._doubles = {server_of(url): url for url in doubles}
-        for url, app in doubles.items():
-            self._doubled.serve(url, app)
+        self._doubles = {server_of(url): double for url, double in doubles.items()}
+        #: Calls that were not made, in order, each once.
+        self.calls: dict[Call, None] = {}
 
     def at(self, url: str, *, fence: WriteFence | None = None) -> HttpService:
-        """Return the service at a URL: its double if the operator has one, else the real one for reads."""
+        """Return the service at a URL for reads; other requests are recorded, and answered by its double."""
         del fence  # nothing is written
-        if server_of(url) in self._doubles:
-            return self._doubled.at(url)
-        return self._inner.at(url).through(lambda transport: _ReadsOnly(transport, str(server_of(url)), self.calls))
+        server = server_of(url)
+        double = self._doubles.get(server, _accept)
+        return self._inner.at(url).through(lambda transport: _ReadsOnly(transport, str(server), double, self.calls))
 
     async def carry_out(self, write: str, work: Callable[[], Awaitable[T]]) -> T:
         """Record an external write without making it, and return ``None`` instead of its result."""
         del work
         system, _, description = write.partition(": ")
-        self.calls.append(Call(system, description, current_run.get()))
+        self.calls[Call(system, description, current_run.get())] = None
         return cast("T", None)
 
     async def close(self) -> None:
-        """Close the doubles; the real services belong to the caller."""
-        await self._doubled.close()
+        """Close nothing: the real services belong to the caller."""
+
+
+def _accept(request: Request) -> Response:
+    """Answer a request that is not made, of a service without a double."""
+    del request
+    return _ACCEPTED
 
 
 class _ReadsOnly:
     """A transport that makes reads, and records other requests."""
 
-    def __init__(self, inner: Transport, server: str, calls: list[Call]) -> None:
+    def __init__(self, inner: Transport, server: str, double: ServiceDouble, calls: dict[Call, None]) -> None:
         self._inner = inner
         self._server = server
+        self._double = double
         self._calls = calls
 
     async def request(self, request: Request, *, timeout: float | None = DEFAULT_TIMEOUT) -> Response:  # noqa: ASYNC109 - the signature of Transport
         """Send a read; answer anything else without sending it."""
         if request.method in SAFE_METHODS:
             return await self._inner.request(request, timeout=timeout)
-        self._calls.append(Call(self._server, request.method, current_run.get()))
-        return _ACCEPTED
+        content = hash((request.target, request.body))
+        self._calls[Call(self._server, request.method, current_run.get(), content)] = None
+        return self._double(request)
 
     def stream(
         self, request: Request, *, idle: float | None = DEFAULT_IDLE
