@@ -8,7 +8,7 @@ from steersman.manager.manager import ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.testing import Cluster, FakeClock, apply_samples
 from steersman.testing.webhook_listener import InProcessListener
-from tests.planning.worlds import done, planned, running, without, world_of
+from tests.support.worlds import done, planned, running, without, world_of
 from tools.examples import EXAMPLES, examples
 
 #: Examples whose operators need a database driver, and the driver.
@@ -51,7 +51,7 @@ async def test_what_is_planned_is_done(cluster: Cluster, fake_clock: FakeClock, 
     assert cluster.server.objects.version == version
     assert not plan.failures, str(plan)
     assert {(call.system, call.description) for call in plan.calls} == CALLS.get(example, set())
-    options = ManagerOptions(webhooks=InProcessListener("plan", cluster.serve_webhooks))
+    options = ManagerOptions(install_crds=True, webhooks=InProcessListener("plan", cluster.serve_webhooks))
     async with running(cluster.client, operator, options, clock=fake_clock, services=cluster.services) as manager:
         with cluster.waiting_for(manager):
             await cluster.settle()

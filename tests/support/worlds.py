@@ -7,7 +7,6 @@ by what they stand for; everything else must be equal.
 import re
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 from steersman.client.client import Client
 from steersman.clock import Clock, RealClock
@@ -143,7 +142,6 @@ async def running(
     client: Client, operator: Operator, options: ManagerOptions, *, clock: Clock | None = None, services: HttpServices
 ) -> AsyncIterator[Manager]:
     """Run an operator with every permission inside the block."""
-    options = replace(options, install_crds=True)
     manager = Manager([operator], client.transport, options, clock=clock or RealClock(), services=services)
     async with background(manager.run(), name="manager") as task:
         await wait_ready(manager.wait_ready(), task)
