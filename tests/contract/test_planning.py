@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib import import_module, reload
 from pathlib import Path
 
 import pytest
@@ -28,14 +27,11 @@ from steersman.transport.config import ClusterConfig
 from steersman.transport.http.transport import HttpTransport
 from steersman.transport.services import HttpServices
 from tests.contract.servers import KUBECONFIG, Server
+from tests.support.planned_examples import DRAWN, operator_of, service_of
 from tests.support.worlds import World, done, planned, running, without, world_of
 from tools.examples import EXAMPLES, examples
 
 AUDIT_LOG = os.environ.get("STEERSMAN_CONTRACT_AUDIT_LOG", "")
-#: Examples whose operators need a database driver, and the driver.
-DRIVERS = {"mgors": "pymongo", "redisfailover": "redis"}
-#: Fields whose values another system draws.
-DRAWN = (".status.providerID",)
 
 #: Looks at the objects without a change that count as rest, how many there are at most, and seconds between them.
 QUIET_LOOKS, MOST_LOOKS, PAUSE = 5, 200, 0.1
@@ -45,25 +41,13 @@ needs_peace = pytest.mark.skipif(
 )
 
 
-def operator_of(example: str) -> Operator:
-    """Return the operator of an example."""
-    module = import_module(f"{example}.main") if example not in DRIVERS else None
-    if module is None:
-        pytest.importorskip(DRIVERS[example])
-        # A new operator for each test: its background function belongs to one event loop.
-        module = reload(import_module(f"{example}.main"))
-    operator: Operator = module.operator
-    return operator
-
-
 @asynccontextmanager
 async def services_of(example: str) -> AsyncIterator[HttpServices]:
     """Serve the other systems of an example in this process."""
     clock = RealClock()
     services = HttpServices(clock)
-    if example == "network":
-        provider = import_module("network.neutron").Neutron(clock=clock)
-        services.serve(import_module("network.provider").URL, provider)
+    for url, app in service_of(example, clock).items():
+        services.serve(url, app)
     try:
         yield services
     finally:

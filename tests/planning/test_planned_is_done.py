@@ -1,38 +1,13 @@
 """Planned = done: what a plan says is what the operator then does, for every example and each of its samples."""
 
-from importlib import import_module
-
 import pytest
 
 from steersman.manager.manager import ManagerOptions
-from steersman.manager.operator import Operator
 from steersman.testing import Cluster, FakeClock, apply_samples
 from steersman.testing.webhook_listener import InProcessListener
+from tests.support.planned_examples import CALLS, DRAWN, operator_of, service_of
 from tests.support.worlds import done, planned, running, without, world_of
 from tools.examples import EXAMPLES, examples
-
-#: Examples whose operators need a database driver, and the driver.
-DRIVERS = {"mgors": "pymongo", "redisfailover": "redis"}
-
-
-#: Calls to other systems that the plan of an example does not make.
-CALLS = {"network": {("http://neutron:9696", "POST")}}
-#: Fields whose values a plan cannot know, because another system draws them.
-DRAWN = (".status.providerID",)
-
-
-def serve_networks(cluster: Cluster) -> None:
-    """Serve the provider of the example ``network``."""
-    cluster.serve_http(
-        import_module("network.provider").URL, import_module("network.neutron").Neutron(clock=cluster.clock)
-    )
-
-
-def operator_of(example: str) -> Operator:
-    """Return the operator of an example."""
-    if example in DRIVERS:
-        pytest.importorskip(DRIVERS[example])
-    return import_module(f"{example}.main").operator
 
 
 @pytest.mark.parametrize("example", examples())
@@ -43,8 +18,8 @@ async def test_what_is_planned_is_done(cluster: Cluster, fake_clock: FakeClock, 
         pytest.skip(operator.not_planned)
     await cluster.install(*operator.kinds)
     await apply_samples(cluster, EXAMPLES / example / "samples")
-    if example == "network":
-        serve_networks(cluster)
+    for url, app in service_of(example, fake_clock).items():
+        cluster.serve_http(url, app)
     before = await world_of(cluster.client, operator, "")
     version = cluster.server.objects.version
     plan = await cluster.plan(operator)
