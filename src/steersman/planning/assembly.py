@@ -95,9 +95,9 @@ class Assembly:
     def _fields(
         self, namespace: str, old: JsonObject | None, new: JsonObject | None, *, is_secret: bool
     ) -> tuple[FieldChange, ...]:
-        fields, _ = field_changes(old or {}, new or {}, limit=MOST_FIELDS)
         if is_secret:
-            return fields
+            return _secret_fields(old or {}, new or {})
+        fields, _ = field_changes(old or {}, new or {}, limit=MOST_FIELDS)
         forms = self._secret_forms(namespace)
         return tuple(FieldChange(path, mask(before, forms), mask(after, forms)) for path, before, after in fields)
 
@@ -106,9 +106,27 @@ class Assembly:
         known = self._forms.get(namespace)
         if known is None:
             records = self._shadow.server.objects.records_of("secrets", namespace) if namespace else []
-            values = [value for record in records for value in _secret_values(record.decode())]
+            former = [
+                data for place, data in self._shadow.log.before.items() if place[:2] == ("secrets", namespace) and data
+            ]
+            documents = [*(record.decode() for record in records), *map(decode_json, former)]
+            values = [value for document in documents for value in _secret_values(document)]
             known = self._forms[namespace] = secret_forms(values)
         return known
+
+
+def _secret_fields(old: JsonObject, new: JsonObject) -> tuple[FieldChange, ...]:
+    """Return how two Secrets differ: their data are hashes already, so that a difference can be shown."""
+    fields: list[FieldChange] = []
+    for part in ("data", "stringData"):
+        before, after = old.get(part) or {}, new.get(part) or {}
+        fields += [
+            FieldChange(f"{part}.{key}", before.get(key, ""), after.get(key, ""))
+            for key in dict.fromkeys([*before, *after])
+            if before.get(key) != after.get(key)
+        ]
+    plain = [{key: value for key, value in one.items() if key not in ("data", "stringData")} for one in (old, new)]
+    return (*field_changes(*plain, limit=MOST_FIELDS)[0], *fields)
 
 
 def counted(calls: Iterable[MissedCall]) -> tuple[Call, ...]:

@@ -66,6 +66,11 @@ class PlannedController(Controller[K]):
     def _counts(self, key: ObjectKey) -> tuple[int, int]:
         return self._log.counts.get(self.run_of(key), 0), self._log.total
 
+    def is_restless(self, key: ObjectKey) -> bool:
+        """Return whether an object did not come to rest: it ran too often, or triggers itself again and again."""
+        state = self._states.find(key)
+        return key in self.restless or (state is not None and state.cool_until is not None)
+
     def run_again(self) -> bool:
         """Queue the objects whose timers and retries would change something; return whether there are any.
 
@@ -78,7 +83,7 @@ class PlannedController(Controller[K]):
         return bool(due)
 
     def _is_due(self, key: ObjectKey, reconcile: Reconcile) -> bool:
-        if key in self.restless:
+        if self.is_restless(key):
             return False
         own, all_ = self._counts(key)
         own_before, all_before = self._changes_before.get(key, (0, 0))

@@ -311,7 +311,7 @@ def _planned(
         message="" if last is None else _reason(last),
         waits_for=None if last is None else last.next.waits_for,
         runs=controller.run_counts_by_key.get(key, 0),
-        is_at_rest=key not in controller.restless,
+        is_at_rest=not controller.is_restless(key),
     )
 
 
