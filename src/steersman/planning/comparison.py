@@ -38,22 +38,22 @@ def compare(here: Iterable[PlannedObject], there: Iterable[PlannedObject]) -> tu
     return tuple(found)
 
 
-def comparison_text(differences: tuple[Difference, ...], here: str, there: str) -> str:
-    """Return the differences of two plans as people read them."""
+def comparison_text(differences: tuple[Difference, ...], there: str) -> str:
+    """Return the differences of two plans as people read them; ``there`` is the folder of the other version."""
     if not differences:
-        return f"{here} and {there} do the same."
-    return "\n".join(_lines(differences, here, there))
+        return f"The operator here and the one in {there} do the same."
+    return "\n".join(_lines(differences, there))
 
 
-def _lines(differences: tuple[Difference, ...], here: str, there: str) -> Iterator[str]:
+def _lines(differences: tuple[Difference, ...], there: str) -> Iterator[str]:
     for one in differences:
         yield str(one.object)
-        for label, lines in ((there, one.only_there), (here, one.only_here)):
+        for label, lines in ((f"in {there}", one.only_there), ("here", one.only_here)):
             if lines:
                 yield f"  only {label}:"
                 yield from (f"    {line}" for line in lines)
     count = len(differences)
-    yield f"{count:,} {'object' if count == 1 else 'objects'} differ between {there} and {here}."
+    yield f"{count:,} {'object is' if count == 1 else 'objects are'} planned differently. Nothing was written."
 
 
 def _deeds(one: PlannedObject | None) -> tuple[str, ...]:

@@ -208,7 +208,7 @@ def _compare(plan: "Plan", against: Path, others: "tuple[PlannedObject, ...]", o
 
     differences = compare(plan.objects, others)
     if output == "text":
-        click.echo(comparison_text(differences, "here", f"in {against}"))
+        click.echo(comparison_text(differences, str(against)))
     else:
         found = [
             {"object": one.object._asdict(), "onlyHere": list(one.only_here), "onlyThere": list(one.only_there)}
