@@ -1,6 +1,6 @@
 """Two ways to the same end: what a plan says, and what the operator then does, made comparable field by field.
 
-Some values are drawn anew by every server: uids, times, and the ends of names with ``generateName``. They are replaced
+Some values are drawn by every server: uids, times, and the ends of names with ``generateName``. They are replaced
 by what they stand for; everything else must be equal.
 """
 

@@ -10,7 +10,7 @@ from steersman.history.records import ObjectName
 from steersman.planning.plan import Action, Change, PlannedObject
 
 _SIGNS: Final = {Action.CREATE: "+", Action.CHANGE: "~", Action.DELETE: "-"}
-#: Values that every plan draws anew.
+#: Values that differ from plan to plan.
 _DRAWN: Final = re.compile(r"(uid|creationTimestamp|resourceVersion|[tT]ime|ownerReferences.*)$")
 
 
@@ -23,7 +23,7 @@ class Difference(Struct, frozen=True):
 
 
 def compare(here: Iterable[PlannedObject], there: Iterable[PlannedObject]) -> tuple[Difference, ...]:
-    """Return the objects that two versions treat differently, without values that every plan draws anew."""
+    """Return the objects that two versions treat differently, without values that differ from plan to plan."""
     ours = {(one.controller, one.object): one for one in here}
     theirs = {(one.controller, one.object): one for one in there}
     found = []
