@@ -1,5 +1,6 @@
 """What a plan shows, what it never does, and what it says about what it cannot know."""
 
+import json
 import logging
 from collections.abc import Awaitable
 
@@ -11,12 +12,14 @@ from steersman import (
     Blocked,
     Context,
     Deny,
+    GroupVersionKind,
     Model,
     Operator,
     Permanent,
     Resource,
     Retry,
     Status,
+    Unstructured,
     custom_resource,
     meta,
 )
@@ -28,8 +31,9 @@ from steersman.kinds.core_v1 import ConfigMap, Namespace, Pod, Secret
 from steersman.kinds.events_v1 import Event
 from steersman.manager.definitions import definitions_of
 from steersman.planning import Plan, PlanOptions, make_plan
+from steersman.planning.document import plan_document
 from steersman.planning.plan import Action
-from steersman.protocol.http import Exchange, Request, Response
+from steersman.protocol.http import App, Exchange, Request, Response
 from steersman.testing import Cluster, FakeClock
 from steersman.transport.in_memory import InMemoryTransport
 from tests.support.worlds import done, planned, world_of
@@ -352,6 +356,94 @@ async def test_a_definition_that_changes_is_part_of_the_plan(cluster: Cluster) -
     assert change.judged_locally == "its definition differs in this plan"
 
 
+async def test_an_object_that_does_not_fit_its_class_is_a_failure(cluster: Cluster) -> None:
+    """The operator cannot reconcile it; it marks the object, and that is in the plan."""
+    await loose_definition(cluster)
+    document = {"apiVersion": "planning.example.com/v1", "kind": "Page", "metadata": {"name": "a"}}
+    await cluster.client.create(Unstructured({**document, "spec": {"copies": "many"}}))
+    plan = await cluster.plan(page_operator(), options=PlanOptions(definitions=False))
+    [one] = plan.failures
+    assert one.message == "the object does not fit its class"
+    assert lines(plan) == ["change Page default/a"]
+
+
+async def loose_definition(cluster: Cluster) -> None:
+    """Install a definition that accepts any Page."""
+    [definition] = definitions_of([Page])
+    [version] = definition.content["spec"]["versions"]
+    version["schema"]["openAPIV3Schema"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version.pop("additionalPrinterColumns", None)
+    await cluster.client.wait_established(await cluster.client.create(definition))
+
+
+async def test_kinds_whose_definition_cannot_be_read_are_planned(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Few users may read definitions; what a kind is called is known to all."""
+    operator = Operator("foreign")
+
+    @operator.reconciler(ConfigMap)
+    async def reconcile(config_map: ConfigMap, ctx: Context[ConfigMap]) -> None:
+        kind = GroupVersionKind("planning.example.com", "v1", "Page")
+        if await ctx.client.try_get(kind, config_map.name, config_map.namespace) is None:
+            made = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": config_map.name}}
+            await ctx.client.create(Unstructured({**made, "spec": {"copies": 7}}))
+
+    await loose_definition(cluster)
+    await cluster.client.create(ConfigMap(meta("a")))
+    hidden = NoDefinitions(cluster.server)
+    transport = InMemoryTransport(hidden, clock=fake_clock)
+    plan = await make_plan([operator], transport, clock=fake_clock, pause=fake_clock.settle)
+    await transport.close()
+    assert not plan.failures, str(plan)
+    assert lines(plan) == ["create Page default/a"]
+
+
+class NoDefinitions:
+    """A server that does not let its users read definitions."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Refuse to show a definition, answer anything else."""
+        if "/customresourcedefinitions/" in request.target:
+            status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}
+            exchange.respond(Response(403, [("content-type", "application/json")], json.dumps(status).encode()))
+            return None
+        return self._app.handle(request, exchange)
+
+
+async def test_a_webhook_without_dry_runs_is_named(cluster: Cluster) -> None:
+    """The write is judged without it, and whoever reads the plan knows."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"]}
+    webhook = {
+        "name": "sees.example.com",
+        "clientConfig": {"url": "https://127.0.0.1:9/"},
+        "rules": [rule],
+        "sideEffects": "NoneOnDryRun",
+        "admissionReviewVersions": ["v1"],
+    }
+    configuration = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "sees"},
+        "webhooks": [webhook],
+    }
+    await cluster.client.create(Unstructured(configuration))
+    # A server accepts no such webhook any more, but may have kept one.
+    served = cluster.server.catalog.find("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations")
+    assert served is not None
+    [record] = cluster.server.objects.records(served)
+    stored = record.decode()
+    stored["webhooks"][0]["sideEffects"] = "Some"
+    cluster.server.objects.put(served, stored)
+    await create(cluster, page())
+    plan = await cluster.plan(page_operator())
+    assert not plan.failures, str(plan)
+    created = plan.all_changes[0]
+    assert created.judged_locally == "webhook sees.example.com does not support dry runs"
+    assert "webhook sees.example.com does not support dry runs" in str(plan)
+
+
 # Choosing.
 
 
@@ -395,6 +487,7 @@ async def test_secrets_are_shown_as_hashes(cluster: Cluster) -> None:
     assert field.path == "data.password"
     assert field.before != field.after
     shown = str(plan) + "".join(str(change.fields) for change in plan.all_changes) + str(secret.after)
+    shown += json.dumps(plan_document(plan))
     assert "canary" not in shown
     assert "aHVudGVy" not in shown
 

@@ -7,7 +7,7 @@ from binascii import Error as NotBase64
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from secrets import token_bytes
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from steersman.controller.run.failure_text import mask, secret_forms
 from steersman.history.differences import field_changes, without_bookkeeping
@@ -19,6 +19,8 @@ from steersman.planning.plan import Action, Call, Change
 from steersman.planning.services import Call as MissedCall
 from steersman.planning.shadow import Shadow, metadata_of
 from steersman.protocol.confidential import is_confidential_resource
+
+T = TypeVar("T")
 
 #: Fields of one object that are listed; a difference of more is not for reading.
 MOST_FIELDS = 1000
@@ -38,7 +40,10 @@ class Redaction:
             for part in ("data", "stringData")
             if isinstance(values := document.get(part), dict)
         }
-        metadata = {key: value for key, value in metadata_of(document).items() if key != "annotations"}
+        metadata = dict(metadata_of(document))
+        if annotations := metadata.get("annotations"):
+            # That of `kubectl apply` holds the whole Secret.
+            metadata["annotations"] = {name: self._hash(value) for name, value in annotations.items()}
         return {**document, "metadata": metadata, **hidden}
 
     def _hash(self, value: object) -> str:
@@ -79,8 +84,11 @@ class Assembly:
         if is_secret:
             old = None if old is None else self._redaction.secret(old)
             new = None if new is None else self._redaction.secret(new)
+        else:
+            forms = self._secret_forms(place.namespace)
+            old, new = _masked(old, forms), _masked(new, forms)
         action = _action(old, new)
-        fields = () if action is Action.DELETE else self._fields(place.namespace, old, new, is_secret=is_secret)
+        fields = () if action is Action.DELETE else _fields(old or {}, new or {}, is_secret=is_secret)
         return Change(
             action=action,
             object=ObjectName(shown["kind"], place.namespace, place.name),
@@ -91,15 +99,6 @@ class Assembly:
             before=b"" if old is None else encode_json(old),
             after=b"" if new is None else encode_json(new),
         )
-
-    def _fields(
-        self, namespace: str, old: JsonObject | None, new: JsonObject | None, *, is_secret: bool
-    ) -> tuple[FieldChange, ...]:
-        if is_secret:
-            return _secret_fields(old or {}, new or {})
-        fields, _ = field_changes(old or {}, new or {}, limit=MOST_FIELDS)
-        forms = self._secret_forms(namespace)
-        return tuple(FieldChange(path, mask(before, forms), mask(after, forms)) for path, before, after in fields)
 
     def _secret_forms(self, namespace: str) -> tuple[str, ...]:
         """Return the contents of the Secrets of a namespace that the plan has read, in every form."""
@@ -113,6 +112,21 @@ class Assembly:
             values = [value for document in documents for value in _secret_values(document)]
             known = self._forms[namespace] = secret_forms(values)
         return known
+
+
+def _masked(value: T, forms: tuple[str, ...]) -> T:
+    """Return a JSON value with these forms of secrets masked in its texts."""
+    if not forms:
+        return value
+    if isinstance(value, dict):
+        return cast("T", {key: _masked(inner, forms) for key, inner in value.items()})
+    if isinstance(value, list):
+        return cast("T", [_masked(inner, forms) for inner in value])
+    return cast("T", mask(value, forms)) if isinstance(value, str) else value
+
+
+def _fields(old: JsonObject, new: JsonObject, *, is_secret: bool) -> tuple[FieldChange, ...]:
+    return _secret_fields(old, new) if is_secret else field_changes(old, new, limit=MOST_FIELDS)[0]
 
 
 def _secret_fields(old: JsonObject, new: JsonObject) -> tuple[FieldChange, ...]:

@@ -36,8 +36,8 @@ class PlannedController(Controller[K]):
         self._changes_before: dict[ObjectKey, tuple[int, int]] = {}
         #: Objects that did not come to rest.
         self.restless: set[ObjectKey] = set()
-        #: Objects that do not decode, with the reason.
-        self.malformed: dict[ObjectKey, str] = {}
+        #: Objects that do not decode.
+        self.malformed: set[ObjectKey] = set()
 
     def run_of(self, key: ObjectKey) -> RunOf:
         """Return the name of an object's runs."""

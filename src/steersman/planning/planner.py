@@ -22,6 +22,7 @@ from steersman.clock import Clock
 from steersman.concurrency import background
 from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions, EventKind
+from steersman.controller.reports.observer import NoObserver
 from steersman.errors import ConfigError, Forbidden, SteersmanError, WaitTimeout
 from steersman.history.history import History, HistoryLimits
 from steersman.history.records import Reconcile, Result
@@ -35,7 +36,7 @@ from steersman.objects.codec import decode_json
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.planning.assembly import Assembly, Redaction, counted
-from steersman.planning.changes import Place, RunOf
+from steersman.planning.changes import Place, RunOf, current_run
 from steersman.planning.controller import PlannedController
 from steersman.planning.plan import Change, Plan, PlannedObject
 from steersman.planning.read_only import ReadOnlyTransport
@@ -84,6 +85,19 @@ class _NoEvents:
 
     def record(self, obj: KubeObject | Unstructured, type_: EventKind, reason: str, note: str) -> None:
         """Drop an event."""
+
+
+class _MalformedObjects(NoObserver):
+    """Records objects that do not decode."""
+
+    def __init__(self) -> None:
+        self.keys: set[ObjectKey] = set()
+
+    def malformed(self) -> None:
+        """Record the object of the current run."""
+        run = current_run.get()
+        if run is not None:
+            self.keys.add(run.object.key)
 
 
 async def make_plan(  # noqa: PLR0913 - the collaborators of a plan, by name
@@ -189,10 +203,12 @@ class _Planner:
             carry_out=self._services.carry_out,
             namespaces=self._options.namespaces,
             history=history,
+            observer=(observer := _MalformedObjects()),
         )
         controller = PlannedController(
             _selected(reconciler, self._options.selector), options, self._shadow.log, self._chooser(reconciler)
         )
+        observer.keys = controller.malformed
         history.listen(controller.ended)
         controller.attach()
         return controller
@@ -278,11 +294,11 @@ class _Planner:
         objects = [
             _planned(controller, key, changes, calls)
             for controller in self._controllers
-            for key in dict.fromkeys([*controller.last, *controller.restless])
+            for key in dict.fromkeys([*controller.last, *controller.restless, *controller.malformed])
         ]
-        for reason in dict.fromkeys(self._shadow.log.judged_locally.values()):
-            if "webhook" in reason:
-                self._notes[f"judged without admission webhooks: {reason}"] = None
+        for reason in self._shadow.log.judged_locally.values():
+            if reason.startswith("webhook "):
+                self._notes[f"some writes were judged by the embedded API server: {reason}"] = None
         return Plan(
             operators=tuple(operator.name for operator in self._operators),
             objects=tuple(sorted(objects, key=lambda one: (one.object.kind, one.object))),
@@ -302,13 +318,15 @@ def _planned(
 ) -> PlannedObject:
     run = controller.run_of(key)
     last = controller.last.get(key)
+    if key in controller.malformed:
+        last = None
     return PlannedObject(
         controller=run.controller,
         object=run.object,
         changes=tuple(changes.get(run, ())),
         calls=counted(calls.get(run, ())),
-        result=Result.DONE if last is None else last.result,
-        message="" if last is None else _reason(last),
+        result=Result.FAILED if last is None else last.result,
+        message="the object does not fit its class" if last is None else _reason(last),
         waits_for=None if last is None else last.next.waits_for,
         runs=controller.run_counts_by_key.get(key, 0),
         is_at_rest=not controller.is_restless(key),

@@ -9,6 +9,7 @@ A dry run of the live server knows its own resource versions only, so a precondi
 translated. A precondition that does not fit the shadow is a conflict, and not worth a request.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -29,7 +30,7 @@ _JSON: Final = [("content-type", "application/json")]
 _FAILURE: Final = 400
 _CONFLICT: Final = 409
 #: What a server says about a webhook that cannot be asked in a dry run.
-_NO_DRY_RUN: Final = b"does not support dry run"
+_NO_DRY_RUN: Final = re.compile(r'webhook "([^"]*)" does not support dry run')
 _VERSION_POINTER: Final = "/metadata/resourceVersion"
 
 
@@ -116,8 +117,8 @@ class PlannedWrites:
         return ""
 
     async def _refused(self, write: Write, answer: Response) -> Response:
-        if _NO_DRY_RUN in answer.body:
-            self._shadow.log.judged_locally[write.place] = "a webhook does not support dry runs"
+        if (unable := _NO_DRY_RUN.search(_message(answer))) is not None:
+            self._shadow.log.judged_locally[write.place] = f"webhook {unable[1]} does not support dry runs"
             return await self._by_shadow(write)
         if answer.status == _CONFLICT and not self._shadow.log.is_changed(write.place) and write.place.name:
             # The live object may have changed since it was read: the next run is to see it.
@@ -190,6 +191,11 @@ def _with_pointer(operation: Any, translate: Callable[[Any], str | None]) -> Any
         return operation
     version = translate(operation["value"])
     return _STALE if version is None else {**operation, "value": version}
+
+
+def _message(answer: Response) -> str:
+    status = _decoded(answer.body)
+    return str(status.get("message", "")) if isinstance(status, dict) else ""
 
 
 def _decoded(body: bytes) -> Any:
