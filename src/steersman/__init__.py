@@ -12,6 +12,7 @@ from steersman.version import __version__
 if TYPE_CHECKING:
     from steersman.client.client import Client
     from steersman.controller.context import Context
+    from steersman.controller.references import Reference
     from steersman.controller.triggers import Chosen, Watch
     from steersman.errors import (
         AlreadyOwned,
@@ -56,6 +57,7 @@ __all__ = [
     "Operator",
     "Permanent",
     "Quantity",
+    "Reference",
     "Resource",
     "Retry",
     "Status",
@@ -73,6 +75,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "steersman.client.client": ("Client",),
         "steersman.controller.context": ("Context",),
+        "steersman.controller.references": ("Reference",),
         "steersman.controller.triggers": ("Chosen", "Watch"),
         "steersman.errors": (
             "AlreadyOwned",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         negate,
         on_objects,
     )
+    from steersman.controller.references import Reference
     from steersman.controller.reports.causes import Cause
     from steersman.controller.triggers import Chosen, Watch, WatchedKind
 
@@ -35,6 +36,7 @@ __all__ = [
     "Chosen",
     "Context",
     "Predicate",
+    "Reference",
     "Watch",
     "WatchedKind",
     "all_of",
@@ -68,6 +70,7 @@ __getattr__, __dir__ = lazy_names(
             "negate",
             "on_objects",
         ),
+        "steersman.controller.references": ("Reference",),
         "steersman.controller.triggers": ("Chosen", "Watch", "WatchedKind"),
     },
 )

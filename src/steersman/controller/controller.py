@@ -123,7 +123,7 @@ class Controller(Generic[K]):
     def attach(self) -> None:
         """Subscribe to every kind that triggers the reconciler; an informer that runs delivers its objects at once."""
         own = self._options.informers.get(self.reconciler.kind, self._selection(self.reconciler.kind))
-        for trigger in self.reconciler.triggers(own):
+        for trigger in self.reconciler.triggers(own, self._on_mapping_failed):
             informer = self._options.informers.get(trigger.kind, self._selection(trigger.kind))
             self._informers.setdefault(trigger.kind, informer)
             resync = self.reconciler.options.resync if trigger.kind is self.reconciler.kind else None
@@ -245,17 +245,19 @@ class Controller(Generic[K]):
             keys = trigger.keys(change)
         except BaseException as error:  # noqa: BLE001 - an author's mapping must not stop the changes that follow
             failure = error
-            self._report(target.gvk.kind, record.key, error)
-            _log.error(
-                "the mapping of a watched kind failed: the keys to reconcile are unknown",
-                exc_info=failure,
-                extra={"controller": self.reconciler.name, "kind": target.gvk.kind, "key": str(record.key)},
-            )
+            self._on_mapping_failed(target.gvk.kind, record.key, failure)
             return
         if not keys and self._is_about_pause(target, change):
             keys = [record.key]
         if keys:
             self._enqueue(keys, target, change)
+
+    def _on_mapping_failed(self, kind: str, key: ObjectKey, error: BaseException) -> None:
+        self._report(kind, key, error)
+        extra = {"controller": self.reconciler.name, "kind": kind, "key": str(key)}
+        _log.error(
+            "the mapping of a watched kind failed: the keys to reconcile are unknown", exc_info=error, extra=extra
+        )
 
     def _is_about_pause(self, target: Target, change: Change) -> bool:
         """Return whether an update may end the pause of an object, whatever the author's predicate says about it."""

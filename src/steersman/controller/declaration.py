@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from steersman.controller.context import Context
 from steersman.controller.predicates import Predicate, always, meaningful
-from steersman.controller.triggers import Trigger, WatchedKind, to_controller, to_itself
+from steersman.controller.triggers import MappingFailed, Trigger, WatchedKind, to_controller, to_itself
 from steersman.errors import DeclarationError
-from steersman.informer.reader import StoreReader
+from steersman.informer.informer import Informer
 from steersman.objects.identity import ApiResource
 from steersman.objects.resource import KubeObject, resource_of
 
@@ -135,15 +135,15 @@ class Reconciler(Generic[K]):
         self.error_function = function
         return function
 
-    def triggers(self, reconciled: StoreReader[K]) -> Iterable[Trigger]:
-        """Yield the triggers of this reconciler, that of the kind itself first."""
+    def triggers(self, reconciled: Informer[K], failed: MappingFailed) -> Iterable[Trigger]:
+        """Yield the triggers of this reconciler, that of the kind itself first; ``reconciled`` is its cache."""
         options = self.options
         yield Trigger(self.kind, to_itself, options.when, options.optional)
         to_owner = to_controller(self.resource.gvk, namespaced=self.resource.namespaced)
         for owned in options.owns:
             yield Trigger(owned, to_owner, options.owns_when)
         for watch in options.watches:
-            yield watch.trigger(reconciled)
+            yield watch.trigger(reconciled, failed)
 
     def __repr__(self) -> str:
         return f"<Reconciler {self.name} of {self.resource.gvk}>"

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from steersman.controller.predicates import Predicate, always, meaningful
 from steersman.informer.changes import Change, Updated, record_of
+from steersman.informer.informer import Informer
 from steersman.informer.reader import StoreReader
 from steersman.informer.record import Record
 from steersman.objects.codec import decode
@@ -24,6 +25,8 @@ W_co = TypeVar("W_co", bound=KubeObject, covariant=True)
 Mapper: TypeAlias = Callable[[Record], Iterable[ObjectKey]]
 #: The same for authors, with a typed object; a key may be written as ``namespace/name``.
 TypedMapper: TypeAlias = Callable[[K], Iterable[ObjectKey | str]]
+#: Called if an author's function fails for an object, outside of a change: with the kind, the key and the error.
+MappingFailed: TypeAlias = Callable[[str, ObjectKey, BaseException], None]
 
 
 def to_itself(record: Record) -> Iterable[ObjectKey]:
@@ -87,7 +90,7 @@ class Trigger(Struct, frozen=True):
 
 
 class WatchedKind(Struct, Generic[R_contra], frozen=True):
-    """A kind to watch for reconcilers of another kind: the common part of `Watch` and `Chosen`.
+    """A kind to watch for reconcilers of another kind: the common part of `Watch`, `Chosen` and `Reference`.
 
     Only the reconciled kind is a parameter. If the watched kind were one too, type checkers would not infer it from
     the arguments of a ``Watch`` or ``Chosen`` inside a list, and mistakes in its function would pass.
@@ -103,8 +106,8 @@ class WatchedKind(Struct, Generic[R_contra], frozen=True):
         """Whether the operator starts even if the kind is not served (yet)."""
         raise NotImplementedError
 
-    def trigger(self, reconciled: StoreReader[R_contra]) -> Trigger:
-        """Return the trigger for changes of this kind."""
+    def trigger(self, reconciled: Informer[R_contra], failed: MappingFailed) -> Trigger:
+        """Return the trigger for changes of this kind, given the cache of the reconciled one."""
         raise NotImplementedError
 
 
@@ -117,9 +120,9 @@ class Watch(WatchedKind[KubeObject], Generic[W_co], frozen=True):
     when: Predicate = always
     optional: bool = False
 
-    def trigger(self, reconciled: StoreReader[KubeObject]) -> Trigger:
+    def trigger(self, reconciled: Informer[KubeObject], failed: MappingFailed) -> Trigger:
         """Return the trigger of the objects that the function names."""
-        del reconciled
+        del reconciled, failed
         return Trigger(self.kind, to_mapped(self.kind, self.to), self.when, self.optional)
 
 
@@ -128,7 +131,7 @@ class Chosen(WatchedKind[R_contra], Generic[R_contra, W_co], frozen=True):
 
     When such an object changes, the reconciled objects that choose it, or chose it before, are reconciled. If both
     kinds are namespaced, only objects of the same namespace are considered. Each of them is decoded for that, so let
-    ``when`` drop changes that do not matter.
+    ``when`` drop changes that do not matter; where the reconciled object names the other one, use ``Reference``.
     """
 
     kind: type[W_co]
@@ -137,6 +140,7 @@ class Chosen(WatchedKind[R_contra], Generic[R_contra, W_co], frozen=True):
     when: Predicate = always
     optional: bool = False
 
-    def trigger(self, reconciled: StoreReader[R_contra]) -> Trigger:
+    def trigger(self, reconciled: Informer[R_contra], failed: MappingFailed) -> Trigger:
         """Return the trigger of the objects that choose the changed one."""
+        del failed
         return Trigger(self.kind, to_choosers(reconciled, self.kind, self.by), self.when, self.optional)

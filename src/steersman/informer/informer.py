@@ -5,6 +5,7 @@ order, and a late handler gets all existing objects first; a slow or failing han
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from types import TracebackType
@@ -32,6 +33,7 @@ from steersman.protocol.requests import Requests
 K = TypeVar("K", bound=KubeObject | Unstructured)
 
 _PARTIAL = GroupVersionKind("meta.k8s.io", "v1", "PartialObjectMetadata")
+_log = logging.getLogger("steersman.informer")
 #: Seconds to wait for the first complete state at the start.
 SYNC_TIMEOUT = 120.0
 #: The shortest time between two resyncs.
@@ -148,10 +150,18 @@ class Informer(StoreReader[K], Generic[K]):
         return self.add_handler(handler, name=f"{self.resource.gvk.kind} handler")
 
     def add_index(self, name: str, values: Callable[[K], list[str]]) -> None:
-        """Add an index for ``by_index(name, value)``, by the values that a function returns for each object."""
+        """Add an index for ``by_index(name, value)``, by the values that a function returns for each object.
+
+        An object for which the function raises, or that does not decode, is logged and left out.
+        """
 
         def extract(record: Record) -> list[str]:
-            return values(self.decode(record))
+            try:
+                return list(values(self.decode(record)))
+            except Exception:  # noqa: BLE001 - an author's function must not stop the cache
+                extra = {"kind": self.resource.gvk.kind, "key": str(record.key), "index": name}
+                _log.exception("an index function failed: the object is left out", extra=extra)
+                return []
 
         self._store.add_index(name, extract)
 

@@ -85,7 +85,7 @@ class Store:
         after = listed
         if namespace:
             after = {key: record for key, record in before.items() if key.namespace != namespace} | listed
-        indexes = {name: index.rebuilt(after.values()) for name, index in self._indexes.items()}
+        indexes = {name: index.rebuilt(after.values(), before) for name, index in self._indexes.items()}
         changes: list[Change] = [
             Deleted(old, was_observed=False) for key, old in before.items() if _is_gone(old, after.get(key))
         ]
@@ -132,6 +132,10 @@ class Store:
         records = self._records
         found = (records.get(key) for key in self._index(name).keys(value))
         return [record for record in found if record is not None]
+
+    def keys_by_index(self, name: str, value: str) -> list[ObjectKey]:
+        """Return the keys of the objects with a value in an index."""
+        return self._index(name).keys(value)
 
     def has_index(self, name: str) -> bool:
         """Return whether there is an index of that name."""
