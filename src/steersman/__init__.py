@@ -12,6 +12,7 @@ from steersman.version import __version__
 if TYPE_CHECKING:
     from steersman.client.client import Client
     from steersman.controller.context import Context
+    from steersman.controller.owned import Owned
     from steersman.controller.references import Reference
     from steersman.controller.triggers import Chosen, Watch
     from steersman.errors import (
@@ -55,6 +56,7 @@ __all__ = [
     "ObjectKey",
     "ObjectMeta",
     "Operator",
+    "Owned",
     "Permanent",
     "Quantity",
     "Reference",
@@ -75,6 +77,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "steersman.client.client": ("Client",),
         "steersman.controller.context": ("Context",),
+        "steersman.controller.owned": ("Owned",),
         "steersman.controller.references": ("Reference",),
         "steersman.controller.triggers": ("Chosen", "Watch"),
         "steersman.errors": (

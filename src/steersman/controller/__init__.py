@@ -13,6 +13,7 @@ from steersman.lazy_names import lazy_names
 if TYPE_CHECKING:
     from steersman.controller.context import Context
     from steersman.controller.keys.key_state import ChangeHandler
+    from steersman.controller.owned import Owned
     from steersman.controller.predicates import (
         Predicate,
         all_of,
@@ -35,6 +36,7 @@ __all__ = [
     "ChangeHandler",
     "Chosen",
     "Context",
+    "Owned",
     "Predicate",
     "Reference",
     "Watch",
@@ -70,6 +72,7 @@ __getattr__, __dir__ = lazy_names(
             "negate",
             "on_objects",
         ),
+        "steersman.controller.owned": ("Owned",),
         "steersman.controller.references": ("Reference",),
         "steersman.controller.triggers": ("Chosen", "Watch", "WatchedKind"),
     },

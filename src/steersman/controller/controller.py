@@ -23,6 +23,7 @@ from typing import Any, Generic, TypeVar, assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
+from steersman.controller.caches import KindCaches
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
 from steersman.controller.keys.dynamic_watches import DynamicWatches
@@ -31,6 +32,7 @@ from steersman.controller.keys.self_triggers import SelfTriggers
 from steersman.controller.keys.waits import Waits
 from steersman.controller.keys.write_barrier import WriteBarrier
 from steersman.controller.options import ControllerOptions
+from steersman.controller.owned import Owned
 from steersman.controller.reports.causes import Cause, Part, cause_of, spec_changes
 from steersman.controller.reports.observer import ReconcileFailure
 from steersman.controller.reports.outcome import (
@@ -55,6 +57,7 @@ from steersman.controller.run.malformed import REASON, mark_malformed
 from steersman.controller.run.reconcile_record import RunTiming, reconcile_of
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
+from steersman.controller.scope import Scope
 from steersman.controller.triggers import Trigger
 from steersman.controller.workers import Workers
 from steersman.errors import DecodeError, SteersmanError, WaitTimeout, text_of
@@ -62,7 +65,7 @@ from steersman.history import records as history
 from steersman.history.records import CauseType, KeyPhase, ObjectName
 from steersman.informer.changes import Change, Deleted, Updated, record_of
 from steersman.informer.index import BY_CONTROLLER, by_controller
-from steersman.informer.informer import Informer, Selection
+from steersman.informer.informer import Informer
 from steersman.informer.record import Record
 from steersman.informer.store import Store
 from steersman.informer.subscription import Subscription
@@ -92,7 +95,9 @@ class Controller(Generic[K]):
         self._clock = options.clock
         self._observer = options.observer
         self.queue: WorkQueue[ObjectKey, Cause] = WorkQueue(clock=options.clock, observer=options.queue_observer)
-        self._informers: dict[type[KubeObject], Informer[Any]] = {}
+        #: The reconciled objects.
+        self._own = self._cache(reconciler.kind, reconciler.scope)
+        self._caches = KindCaches(reconciler.name, reconciler.kind)
         self._subscriptions: list[tuple[Trigger, Informer[Any], Subscription]] = []
         self._states = KeyStates()
         self._barrier = WriteBarrier(
@@ -108,7 +113,8 @@ class Controller(Generic[K]):
         self._workers = Workers(reconciler.name, reconciler.options.workers, self._work, options.clock)
         self._environment = ReconcileEnvironment(
             options=options,
-            caches=self,
+            caches=self._caches,
+            owned_labels={owned.kind: owned.labels for owned in reconciler.options.owned if owned.labels},
             applied=self._applied,
             external_writes=ExternalWrites(
                 options.clock, options.fence, options.carry_out, options.observer.external_write_ended
@@ -122,16 +128,20 @@ class Controller(Generic[K]):
 
     def attach(self) -> None:
         """Subscribe to every kind that triggers the reconciler; an informer that runs delivers its objects at once."""
-        own = self._options.informers.get(self.reconciler.kind, self._selection(self.reconciler.kind))
-        for trigger in self.reconciler.triggers(own, self._on_mapping_failed):
-            informer = self._options.informers.get(trigger.kind, self._selection(trigger.kind))
-            self._informers.setdefault(trigger.kind, informer)
-            resync = self.reconciler.options.resync if trigger.kind is self.reconciler.kind else None
-            name = f"{self.reconciler.name}/{informer.resource.plural}"
+        reconciler, own = self.reconciler, self._own
+        for trigger in reconciler.triggers(own, self._on_mapping_failed):
+            informer = self._cache(trigger.kind, trigger.scope)
+            is_owned = isinstance(trigger.scope, Owned)
+            self._caches.add(trigger.kind, informer, owned=is_owned)
+            if is_owned:
+                informer.ensure_record_index(BY_CONTROLLER, by_controller)
+            resync = reconciler.options.resync if trigger.scope is reconciler.scope else None
+            name = f"{reconciler.name}/{informer.resource.plural}"
             subscription = informer.add_handler(_ChangeListener(self, trigger, informer), name=name, resync=resync)
             self._subscriptions.append((trigger, informer, subscription))
-        for owned in self.reconciler.options.owns:
-            self._informers[owned].ensure_record_index(BY_CONTROLLER, by_controller)
+
+    def _cache(self, kind: type[C], scope: Scope) -> Informer[C]:
+        return self._options.informers.get(kind, scope.selection(resource_of(kind), self._options.namespaces))
 
     async def wait_synced(self, *, within: float | None = None) -> None:
         """Wait until every cache that is not optional is complete; ``WaitTimeout`` names the others, with reasons."""
@@ -162,7 +172,7 @@ class Controller(Generic[K]):
 
     def find(self, kind: type[C]) -> Informer[C] | None:
         """Return the cache of a kind that this controller watches."""
-        return self._informers.get(kind)
+        return self._caches.find(kind)
 
     def required_informers(self) -> list[Informer[Any]]:
         """Return the caches without which nothing can be reconciled."""
@@ -216,14 +226,6 @@ class Controller(Generic[K]):
             return history.KeyState(KeyPhase.SLOWED_DOWN, until)
         return history.KeyState(KeyPhase.IDLE, until)
 
-    def _selection(self, kind: type[KubeObject]) -> Selection:
-        namespaced = resource_of(kind).namespaced
-        own = kind is self.reconciler.kind
-        return Selection(
-            namespaces=self._options.namespaces if namespaced else (),
-            label_selector=self.reconciler.options.selector if own else "",
-        )
-
     # From a change to a key.
 
     def _wake(self, key: ObjectKey) -> None:
@@ -236,7 +238,8 @@ class Controller(Generic[K]):
         """Handle one change of a watched kind: release held keys, wake waiting ones, and queue the triggered ones."""
         record = record_of(change)
         target = Target(informer.resource.gvk, record.key)
-        self._barrier.observe(target, change, informer.store)
+        if informer is self._caches.find(trigger.kind):
+            self._barrier.observe(target, change, informer.store)
         if isinstance(change, Deleted):
             self._applied.forget(target)
         if self._waits:
@@ -296,7 +299,7 @@ class Controller(Generic[K]):
         state = self._states.of(key)
         if self._barrier.hold(state, request):
             return
-        record = self._informers[self.reconciler.kind].store.get(key)
+        record = self._own.store.get(key)
         if record is None:
             self._forget(key)
         elif not (
@@ -314,7 +317,7 @@ class Controller(Generic[K]):
             return
         self._runs += 1
         state.runs += 1
-        run = RunRecord(obj, self, partial(self._on_write, state))
+        run = RunRecord(obj, self._caches, partial(self._on_write, state))
         ctx = self._context(run, request)
         started, began_at = self._clock.monotonic(), self._clock.now()
         self._observer.began()
@@ -453,9 +456,8 @@ class Controller(Generic[K]):
 
     def _on_waiting(self, state: KeyState, outcome: Waiting, ctx: Context[K]) -> None:
         self.queue.forget(state.key)
-        cache = self._informers.get(outcome.kind)
-        shows = cache is not None and not cache.is_partial and cache.covers_namespace(outcome.key.namespace)
-        store = cache.store if cache is not None and shows else None
+        cache = self._caches.complete(outcome.kind, outcome.key.namespace)
+        store = cache.store if cache is not None else None
         watched = self._waits.wait(state, outcome.kind, outcome.key, store)
         recheck = outcome.recheck if watched else min(outcome.recheck, UNWATCHED_RECHECK)
         self.queue.add_after(state.key, recheck, causes=(Cause(CauseType.TIMER),))

@@ -94,4 +94,4 @@ class Reference(WatchedKind[R_contra], Generic[R_contra, W_co], frozen=True):
         def mapper(record: Record) -> list[ObjectKey]:
             return reconciled.store.keys_by_index(index, str(record.key))
 
-        return Trigger(self.kind, mapper, self.when, self.optional)
+        return Trigger(self.kind, mapper, self.when, self.optional, self)

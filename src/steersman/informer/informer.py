@@ -20,11 +20,11 @@ from steersman.informer.freshness import Freshness
 from steersman.informer.index import BY_NAMESPACE, Extract, by_namespace
 from steersman.informer.list_watch_driver import ApiConnection, Source
 from steersman.informer.reader import StoreReader
-from steersman.informer.record import Record, RecordReader, Transform
+from steersman.informer.record import PARTIAL, Record, RecordReader, Transform
 from steersman.informer.reflector import Reflector
 from steersman.informer.store import Store
 from steersman.informer.subscription import Handler, Subscription
-from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.objects.identity import ApiResource
 from steersman.objects.resource import KubeObject, Unstructured, resource_of
 from steersman.objects.selectors import LabelSelector
 from steersman.protocol.list_watch import ListWatchSettings
@@ -32,7 +32,6 @@ from steersman.protocol.requests import Requests
 
 K = TypeVar("K", bound=KubeObject | Unstructured)
 
-_PARTIAL = GroupVersionKind("meta.k8s.io", "v1", "PartialObjectMetadata")
 _log = logging.getLogger("steersman.informer")
 #: Seconds to wait for the first complete state at the start.
 SYNC_TIMEOUT = 120.0
@@ -85,7 +84,7 @@ class Informer(StoreReader[K], Generic[K]):
         store = Store({BY_NAMESPACE: by_namespace, **options.indexes})
         super().__init__(kind, store)
         self._connection = connection
-        reader = RecordReader(_PARTIAL if selection.metadata_only else self.resource.gvk, transform=options.transform)
+        reader = RecordReader(PARTIAL if selection.metadata_only else self.resource.gvk, transform=options.transform)
         settings = ListWatchSettings(
             label_selector=selection.label_selector,
             field_selector=selection.field_selector,
@@ -180,7 +179,12 @@ class Informer(StoreReader[K], Generic[K]):
     @property
     def is_partial(self) -> bool:
         """Whether some objects of its namespaces, or parts of them, are not cached."""
-        return bool(self.selection.label_selector or self.selection.field_selector or self.selection.metadata_only)
+        return self.is_selective or self.selection.metadata_only
+
+    @property
+    def is_selective(self) -> bool:
+        """Whether some objects of its namespaces are not cached."""
+        return bool(self.selection.label_selector or self.selection.field_selector)
 
     def covers_namespace(self, namespace: str) -> bool:
         """Return whether objects of a namespace are cached."""

@@ -3,6 +3,7 @@
 import enum
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 from steersman.cli.cluster.rollout import pod_problem, release_pods, rollout_of
@@ -168,9 +169,11 @@ async def permission_findings(
     """Check that the server allows everything that the operator does, for this user or another account."""
     denied = []
     for grant in grants:
-        places = namespaces if grant.namespaced and namespaces else ("",)
-        for place in places:
-            verbs = [verb for verb in grant.verbs if not await _may(client, grant, verb, place, account)]
+        places = grant.namespaces or (namespaces if grant.namespaced and namespaces else ("",))
+        for place, object_name in product(places, grant.names or ("",)):
+            verbs = [
+                verb for verb in grant.verbs if not await _may(client, grant, verb, place, account, name=object_name)
+            ]
             if verbs:
                 name = f"{grant.resource}.{grant.group}" if grant.group else grant.resource
                 denied.append(f"{'/'.join(verbs)} {name}{f' in {place}' if place else ''}")
