@@ -17,6 +17,7 @@ from steersman.concurrency import background
 from steersman.errors import WaitTimeout
 from steersman.informer.changes import Added, Change, Deleted, Updated
 from steersman.informer.freshness import Freshness
+from steersman.informer.growth import LARGE, CacheGrowth
 from steersman.informer.index import BY_NAMESPACE, Extract, by_namespace
 from steersman.informer.list_watch_driver import ApiConnection, Source
 from steersman.informer.reader import StoreReader
@@ -51,6 +52,11 @@ class Selection(Struct, frozen=True, kw_only=True):
     #: Request the initial state as a stream (WatchList) if the server supports it.
     watch_list: bool = True
 
+    @property
+    def text(self) -> str:
+        """Selectors of labels and fields, for people."""
+        return ",".join(filter(None, (self.label_selector, self.field_selector)))
+
 
 EVERYTHING = Selection()
 
@@ -61,6 +67,8 @@ class InformerOptions(Struct, frozen=True, kw_only=True):
     transform: Transform | None = None
     #: Indexes besides that by namespace.
     indexes: Mapping[str, Extract] = field(default_factory=dict)
+    #: Bytes of cached objects from which a warning names the cache.
+    large: int = LARGE
 
 
 class Informer(StoreReader[K], Generic[K]):
@@ -100,6 +108,7 @@ class Informer(StoreReader[K], Generic[K]):
         self._delivering: dict[Subscription, list[asyncio.Task[None]]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._waiters: list[asyncio.Future[None]] = []
+        self._growth = CacheGrowth(options.large)
         self._exit = AsyncExitStack()
 
     # Handlers.
@@ -265,6 +274,8 @@ class Informer(StoreReader[K], Generic[K]):
             subscription.push([Updated(record, record) for record in self._store.records()])
 
     def _on_changes(self, changes: list[Change]) -> None:
+        if self._growth.is_due(self._store.bytes):
+            self._warn_of_size()
         synced = self.is_synced
         for subscription in self._subscriptions:
             subscription.push(changes)
@@ -275,6 +286,21 @@ class Informer(StoreReader[K], Generic[K]):
             for waiter in waiters:
                 if not waiter.done():
                     waiter.set_result(None)
+
+    def _warn_of_size(self) -> None:
+        selection = self.selection
+        advice = "namespaces or a selector" if selection.metadata_only else "namespaces, a selector or metadata_only"
+        _log.warning(
+            "a cache is large: limit it by %s",
+            advice,
+            extra={
+                "cache": str(self.resource.gvr),
+                "objects": len(self._store),
+                "bytes": self._store.bytes,
+                "namespaces": list(selection.namespaces),
+                "selector": selection.text,
+            },
+        )
 
     def __repr__(self) -> str:
         state = "synced" if self.is_synced else self.freshness().reason
