@@ -509,7 +509,7 @@ class Controller(Generic[K]):
 
     def _doubt_watches(self, missing: list[Target]) -> None:
         for target in missing:
-            for informer in self._informers.values():
+            for _, informer, _ in self._subscriptions:
                 if informer.resource.gvk == target.gvk:
                     informer.doubt_watch(target.key.namespace)
 
