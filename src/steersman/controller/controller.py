@@ -28,6 +28,7 @@ from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
 from steersman.controller.keys.dynamic_watches import DynamicWatches
 from steersman.controller.keys.key_state import KeyState, KeyStates, ReconcileRequest, revision_of
+from steersman.controller.keys.ranks import Ranks
 from steersman.controller.keys.self_triggers import SelfTriggers
 from steersman.controller.keys.waits import Waits
 from steersman.controller.keys.write_barrier import WriteBarrier
@@ -98,6 +99,7 @@ class Controller(Generic[K]):
         #: The reconciled objects.
         self._own = self._cache(reconciler.kind, reconciler.scope)
         self._caches = KindCaches(reconciler.name, reconciler.kind)
+        self._ranks = Ranks(self._own, reconciler.options.priority, self._on_priority_failed)
         self._subscriptions: list[tuple[Trigger, Informer[Any], Subscription]] = []
         self._states = KeyStates()
         self._barrier = WriteBarrier(
@@ -236,7 +238,7 @@ class Controller(Generic[K]):
         self._wake_for(key, Cause(CauseType.REQUESTED))
 
     def _wake_for(self, key: ObjectKey, cause: Cause) -> None:
-        self.queue.add(key, priority=NORMAL, causes=(cause,))
+        self.queue.add(key, priority=self._ranks.priority(key, NORMAL), causes=(cause,))
 
     def on_change(self, trigger: Trigger, informer: Informer[Any], change: Change) -> None:
         """Handle one change of a watched kind: release held keys, wake waiting ones, and queue the triggered ones."""
@@ -266,6 +268,11 @@ class Controller(Generic[K]):
             "the mapping of a watched kind failed: the keys to reconcile are unknown", exc_info=error, extra=extra
         )
 
+    def _on_priority_failed(self, key: ObjectKey, error: BaseException) -> None:
+        self._report(self.reconciler.resource.gvk.kind, key, error)
+        extra = {"controller": self.reconciler.name, "key": str(key)}
+        _log.error("the priority of an object is unknown: it gets 0", exc_info=error, extra=extra)
+
     def _is_about_pause(self, target: Target, change: Change) -> bool:
         """Return whether an update may end the pause of an object, whatever the author's predicate says about it."""
         if not isinstance(change, Updated) or target.gvk != self.reconciler.resource.gvk:
@@ -282,7 +289,7 @@ class Controller(Generic[K]):
         for key in keys:
             if isinstance(change, Updated):
                 self._self_triggers.note_change(self._states.find(key), target, change.old, change.new)
-            self.queue.add(key, priority=priority, causes=(cause,))
+            self.queue.add(key, priority=self._ranks.priority(key, priority), causes=(cause,))
 
     # Working.
 
@@ -456,7 +463,8 @@ class Controller(Generic[K]):
     def _on_done(self, key: ObjectKey, again_after: float | None) -> None:
         self.queue.forget(key)
         if again_after is not None:
-            self.queue.add_after(key, again_after, causes=(Cause(CauseType.TIMER),))
+            priority = self._ranks.priority(key, NORMAL)
+            self.queue.add_after(key, again_after, priority=priority, causes=(Cause(CauseType.TIMER),))
 
     def _on_waiting(self, state: KeyState, outcome: Waiting, ctx: Context[K]) -> None:
         self.queue.forget(state.key)
@@ -464,7 +472,8 @@ class Controller(Generic[K]):
         store = cache.store if cache is not None else None
         watched = self._waits.wait(state, outcome.kind, outcome.key, store)
         recheck = outcome.recheck if watched else min(outcome.recheck, UNWATCHED_RECHECK)
-        self.queue.add_after(state.key, recheck, causes=(Cause(CauseType.TIMER),))
+        priority = self._ranks.priority(state.key, NORMAL)
+        self.queue.add_after(state.key, recheck, priority=priority, causes=(Cause(CauseType.TIMER),))
         fields = {"reason": outcome.reason, "error": outcome.message, "watched": watched, "recheck": recheck}
         ctx.log.info("reconcile waits for another object", extra=fields)
 

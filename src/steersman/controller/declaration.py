@@ -71,6 +71,8 @@ class ReconcilerOptions(Struct, frozen=True, kw_only=True):
     when: Predicate = meaningful
     #: Which changes of owned kinds matter.
     owns_when: Predicate = always
+    #: Returns the rank of an object: objects of a higher one are reconciled first. ``None`` for 0.
+    priority: Callable[[Any], int] | None = None
     #: Number of objects that are reconciled at the same time.
     workers: int = 1
     #: Time limit of one run in seconds.

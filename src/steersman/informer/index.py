@@ -69,6 +69,10 @@ class Index(ABC):
         """Return the keys with a value; safe to call from any thread."""
         return list(self._keys.get(value, ()))
 
+    @abstractmethod
+    def values_of(self, key: ObjectKey) -> tuple[str, ...]:
+        """Return the values of a key; none if it is not indexed."""
+
     def values(self) -> list[str]:
         """Return every value that an object has."""
         return list(self._keys)
@@ -109,6 +113,10 @@ class NamespaceIndex(Index):
         """Return an empty index."""
         return NamespaceIndex()
 
+    def values_of(self, key: ObjectKey) -> tuple[str, ...]:
+        """Return the namespace of an indexed key."""
+        return (key.namespace,) if key in self._keys.get(key.namespace, ()) else ()
+
 
 class ValueIndex(Index):
     """Any value that a function returns → keys."""
@@ -122,6 +130,10 @@ class ValueIndex(Index):
     def empty(self) -> Index:
         """Return an empty index with the same function."""
         return ValueIndex(self._extract)
+
+    def values_of(self, key: ObjectKey) -> tuple[str, ...]:
+        """Return the values of a key; none if it is not indexed."""
+        return self._values.get(key, ())
 
     def put(self, record: Record) -> None:
         """Index a record; it replaces the previous one of its key."""

@@ -141,6 +141,10 @@ class Store:
         """Return the keys of the objects with a value in an index."""
         return self._index(name).keys(value)
 
+    def values_of(self, name: str, key: ObjectKey) -> tuple[str, ...]:
+        """Return the values of an object in an index; none if it is not indexed."""
+        return self._index(name).values_of(key)
+
     def has_index(self, name: str) -> bool:
         """Return whether there is an index of that name."""
         return name in self._indexes

@@ -49,6 +49,7 @@ class Operator(AdmissionDeclarations):
         waits_for: Iterable[type[KubeObject]] = (),
         when: Predicate = meaningful,
         owns_when: Predicate = always,
+        priority: Callable[[K], int] | None = None,
         workers: int = 1,
         timeout: float | None = None,
         resync: float | None = None,
@@ -65,7 +66,8 @@ class Operator(AdmissionDeclarations):
         ``watches`` others with a function that
         returns the keys to reconcile, ``waits_for`` kinds that are not watched but that a run may wait for by raising
         ``Blocked``. ``when`` decides which changes of the kind itself matter: by default all but those of the status
-        alone. ``workers`` objects are reconciled at the same time, each for at most ``timeout`` seconds, and all of
+        alone. ``priority`` returns the rank of an object, from -100 to 100: objects of a higher rank go first.
+        ``workers`` objects are reconciled at the same time, each for at most ``timeout`` seconds, and all of
         them every ``resync`` seconds. An ``optional`` kind need not be served. ``while_deleting`` calls the function
         for objects that are being deleted as well, to finish their deletion; it replaces a cleanup. Runs that keep
         failing set the condition Ready=False and record an event unless ``report_failures`` is false. ``name`` is the
@@ -78,6 +80,7 @@ class Operator(AdmissionDeclarations):
             waits_for=_kinds(waits_for, "waits_for"),
             when=when,
             owns_when=owns_when,
+            priority=priority,
             workers=workers,
             timeout=timeout,
             resync=resync,
