@@ -87,6 +87,8 @@ class Recording:
     rests: list[RestStep] = field(default_factory=list)
     #: Collections that the operator watches, each with the version of the server before the scenario.
     watched: dict[str, str] = field(default_factory=dict)
+    #: Collections that the operator lists in any version (``resourceVersion=0``), which may be an old one.
+    stale_lists: frozenset[str] = frozenset()
     #: One line for each step, request and response, with its time.
     trace: list[str] = field(default_factory=list, repr=False)
 
