@@ -22,12 +22,14 @@ from steersman.errors import WaitTimeout
 from steersman.json_types import JsonObject
 from steersman.localcluster.local_cluster import local_operators
 from steersman.localcluster.process_node.processes.spawning import LocalProcess, Processes
+from steersman.localcluster.simulated_node.node import NAME as SIMULATED
 from steersman.manager.install import install_definitions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.objects.resource import Unstructured
 from steersman.simulation.binaries.elections import end_terms, is_election_object
 from steersman.simulation.binaries.gateway import CommandConnection, CommandNetwork, Gateway
 from steersman.simulation.binaries.program import OperatorExited, Program, ProgramLog, started, stop
+from steersman.simulation.binaries.simulated_pods import SimulatedPods
 from steersman.simulation.binaries.step_matching import StepMatcher, same_view
 from steersman.simulation.binaries.traffic import Traffic
 from steersman.simulation.event_loop import InstanceClock, WriteStorm
@@ -144,6 +146,7 @@ class _CommandRun:
             stack.push_async_callback(cluster.webhooks.close)
             await install_definitions(cluster.client, self._setup.definitions)
             await stack.enter_async_context(_local_cluster(cluster))
+            server.nodes[SIMULATED] = SimulatedPods()
             await stack.enter_async_context(self._gateway.serving())
             known = versions_of(server)
             lifetimes = Lifetimes(known)
@@ -170,7 +173,9 @@ class _CommandRun:
         await cluster.wait_quiet()
         start = str(cluster.server.objects.version)
         await self._setup.scenario(cluster)
-        await cluster.settle()
+        await cluster.wait_quiet()
+        if not recording.rests or recording.rests[-1].version != cluster.server.objects.version:
+            await cluster.settle()
         if self._connection is not None:
             self._connection.heal()
             for watch in list(self._connection.watches):

@@ -6,6 +6,7 @@ the fault.
 """
 
 import asyncio
+import logging
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -75,12 +76,18 @@ def simulate_command(setup: CommandSetup, choice: Choice, *, on_progress: Progre
     ``setup.directory`` keeps the logs. Ctrl-C ends all processes and returns what is known by then.
     """
     simulation = _CommandSimulation(setup, choice, on_progress)
+    logger = logging.getLogger("steersman")
+    before = logger.level
+    # The cluster of each run would log its warnings between the lines of progress.
+    logger.setLevel(logging.CRITICAL + 1)
     try:
         asyncio.run(simulation.run())
     except KeyboardInterrupt:
         if simulation.report is None:
             raise
         simulation.report.is_interrupted = True
+    finally:
+        logger.setLevel(before)
     return simulation.finished()
 
 

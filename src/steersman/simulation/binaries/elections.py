@@ -8,7 +8,7 @@ from steersman.apiserver.server import ApiServer
 from steersman.apiserver.storage.record import Record
 from steersman.json_types import JsonObject
 from steersman.protocol.http import Request
-from steersman.simulation.exchanges import Collected
+from steersman.simulation.exchanges import Collected, Frame
 
 _ANNOTATION = "control-plane.alpha.kubernetes.io/leader"
 _RECORDS = frozenset({"configmaps", "endpoints"})
@@ -33,6 +33,12 @@ def is_election_record(resource: str, record: Record) -> bool:
     if resource == _LEASES:
         return True
     return resource in _RECORDS and _ANNOTATION.encode() in record.raw
+
+
+def is_election_frame(collection: str, frame: Frame) -> bool:
+    """Return whether an event of a watch is about the record of a leader."""
+    plural = collection.rpartition("/")[2]
+    return plural == "leases" or (plural in _RECORDS and _ANNOTATION.encode() in frame.raw)
 
 
 def is_election_object(document: JsonObject) -> bool:

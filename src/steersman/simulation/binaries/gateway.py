@@ -14,14 +14,16 @@ from urllib.parse import parse_qsl
 from steersman.apiserver.server import ApiServer
 from steersman.apiserver.storage.history import Event
 from steersman.clock import Clock
-from steersman.protocol.http import Exchange, Peer, Request, Response, Stream, Upgraded
+from steersman.protocol.http import SAFE_METHODS, Exchange, Peer, Request, Response, Stream, Upgraded
 from steersman.serving.certificates import CertificateAuthority
 from steersman.serving.server import Listen, Server
 from steersman.serving.tls import server_context
-from steersman.simulation.binaries.elections import is_election_record, is_election_request
+from steersman.simulation.binaries.effects import changes_something
+from steersman.simulation.binaries.elections import is_election_frame, is_election_record, is_election_request
 from steersman.simulation.binaries.step_matching import Step, StepMatcher
 from steersman.simulation.binaries.traffic import Traffic
 from steersman.simulation.connection import Connection, Network
+from steersman.simulation.exchanges import Frame
 from steersman.simulation.plans import Fault
 from steersman.testing.crashes.end_state import LEFT_OUT
 from steersman.testing.served_cluster import kubeconfig
@@ -44,6 +46,10 @@ class CommandNetwork(Network):
 
 class CommandConnection(Connection):
     """The connection of one process. Only lists that accept any version can come from a server that lags behind."""
+
+    def note_event(self, collection: str, frame: Frame) -> Fault | None:
+        """Record an event that arrives, unless it belongs to an election; return the fault that strikes at it."""
+        return None if is_election_frame(collection, frame) else super().note_event(collection, frame)
 
     def _as_viewed(self, request: Request, path: str) -> Request:
         return super()._as_viewed(request, path) if accepts_any_version(request) else request
@@ -100,7 +106,10 @@ class Gateway:
             return None
         if is_election_request(self._server, request):
             return self._server.handle(request, exchange)
-        return connection.handle(request, self._noted(request, exchange))
+        noted = self._noted(request, exchange)
+        if request.method not in SAFE_METHODS and not changes_something(self._server, request):
+            return self._server.handle(request, noted)
+        return connection.handle(request, noted)
 
     def _noted(self, request: Request, exchange: Exchange) -> Exchange:
         path, _, query = request.target.partition("?")
