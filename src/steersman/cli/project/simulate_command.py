@@ -48,9 +48,7 @@ def command_options(function: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--quiet", default=3.0, metavar="SECONDS", show_default=True, help="No traffic for so long is rest."
         ),
-        click.option(
-            "--patience", default=120.0, metavar="SECONDS", show_default=True, help="Limit of waiting for rest."
-        ),
+        click.option("--patience", default=120.0, metavar="SECONDS", show_default=True, help="Limit of a wait for it."),
         click.option("--parallel", type=int, metavar="N", help="Plans at the same time; default: 2 for each core."),
         click.option("--only", default="", metavar="RESOURCES", help="Only steps of these, such as pods,services."),
         click.option("--most", type=int, metavar="N", help="Run at most N plans, spread over all."),

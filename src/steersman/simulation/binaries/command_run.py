@@ -156,8 +156,6 @@ class _CommandRun:
             try:
                 async with background(self._keep_running(), name="operator"):
                     await self._play()
-            except OperatorExited:
-                raise
             except Exception as error:  # noqa: BLE001 - whatever a scenario raises under a fault is a result
                 outcome.error = error
             outcome.state = end_state(server, known, lambda document: _compared(untouched(document)))

@@ -18,6 +18,7 @@ from steersman.localcluster.process_node.files.directory import NodeDirectory
 from steersman.localcluster.process_node.processes.spawning import Processes
 from steersman.simulation.binaries.command_report import CommandReport
 from steersman.simulation.binaries.command_run import CommandSetup, run_command
+from steersman.simulation.binaries.program import OperatorExited
 from steersman.simulation.end_states import learn_volatile
 from steersman.simulation.fault_kinds import KINDS, FaultKind
 from steersman.simulation.oracles import Finding, Reference, judge, judge_undisturbed
@@ -182,6 +183,8 @@ class _CommandSimulation:
 
     async def _undisturbed(self, processes: Processes, name: str) -> Outcome:
         outcome = await run_command(self._setup, processes, Plan(), None, name=name)
+        if isinstance(outcome.error, OperatorExited | ConfigError):
+            raise outcome.error
         if found := judge_undisturbed(outcome, ()):
             told = "\n".join(map(str, found))
             raise ConfigError(f"the scenario fails without any fault:\n{told}") from outcome.error
@@ -191,9 +194,12 @@ class _CommandSimulation:
         self._started = time.perf_counter()
         self._on_progress(report, len(self._todo))
         waiting = iter(self._todo)
-        async with asyncio.TaskGroup() as tasks:
-            for number in range(min(self._choice.parallel, len(self._todo))):
-                tasks.create_task(self._work(processes, report, waiting), name=f"plans/{number}")
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for number in range(min(self._choice.parallel, len(self._todo))):
+                    tasks.create_task(self._work(processes, report, waiting), name=f"plans/{number}")
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
 
     async def _work(self, processes: Processes, report: CommandReport, waiting: Iterator[Plan]) -> None:
         for plan in waiting:
