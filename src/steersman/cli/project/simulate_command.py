@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Options that only make sense for an operator in this process.
 _OTHERS = {"target": "--operator", "pairs": "--pairs", "twice": "--twice", "save_test": "--save-test", "jobs": "--jobs"}
 #: Options that only make sense for a program.
-_OURS = ("crds", "scenario_path", "quiet", "patience", "parallel", "only", "most", "logs")
+_OURS = ("crds", "also_serve", "scenario_path", "quiet", "patience", "parallel", "only", "most", "logs")
 
 
 def command_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -45,6 +45,7 @@ def command_options(function: Callable[..., None]) -> Callable[..., None]:
         click.option("--command", "command_line", metavar="COMMAND", help="Simulate this program instead; see below."),
         click.option("--scenario", "scenario_path", metavar="PATH", help="Folder of YAML steps, or FILE.py:FUNCTION."),
         click.option("--crds", multiple=True, type=click.Path(path_type=Path, exists=True), help="CRDs it needs."),
+        click.option("--also-serve", multiple=True, metavar="OLD=NEW", help="Such as policy/v1beta1=policy/v1."),
         click.option(
             "--quiet", default=3.0, metavar="SECONDS", show_default=True, help="No traffic for so long is rest."
         ),
@@ -70,6 +71,7 @@ def _simulate(command_line: str, ours: dict[str, Any], given: dict[str, Any]) ->
     from steersman.simulation.binaries.command_run import CommandSetup
     from steersman.simulation.binaries.command_simulator import simulate_command
     from steersman.simulation.binaries.definitions import read_definitions
+    from steersman.simulation.binaries.old_versions import parse_old_versions
     from steersman.simulation.binaries.program import Program
 
     program = Program.parse(command_line)
@@ -79,6 +81,7 @@ def _simulate(command_line: str, ours: dict[str, Any], given: dict[str, Any]) ->
             program=program,
             scenario=scenario,
             definitions=read_definitions(ours["crds"]),
+            old_versions=parse_old_versions(ours["also_serve"]),
             quiet=ours["quiet"],
             patience=ours["patience"],
             directory=Path(directory),

@@ -10,9 +10,9 @@ where everything ends when the world behaves again.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from steersman.apiserver.access.authentication import ADMIN
@@ -59,6 +59,8 @@ class CommandSetup:
     scenario: Scenario
     #: The CRDs that the program needs.
     definitions: Sequence[Unstructured] = ()
+    #: Versions that Kubernetes has removed, each with the one that answers for it.
+    old_versions: Mapping[str, str] = field(default_factory=dict)
     #: Seconds without traffic that count as rest.
     quiet: float = 3.0
     #: Seconds within which there must be rest.
@@ -136,6 +138,8 @@ class _CommandRun:
         self._connection: CommandConnection | None = None
         self._next_view: View | None = None
         self._exits: list[str] = []
+        #: The version of the cluster before the scenario.
+        self._start = ""
 
     async def run(self) -> Outcome:
         """Run the scenario, let everything come to rest, and look at the end."""
@@ -147,7 +151,7 @@ class _CommandRun:
             await install_definitions(cluster.client, self._setup.definitions)
             await stack.enter_async_context(_local_cluster(cluster))
             server.nodes[SIMULATED] = SimulatedPods()
-            await stack.enter_async_context(self._gateway.serving())
+            await stack.enter_async_context(self._gateway.serving(self._setup.old_versions))
             known = versions_of(server)
             lifetimes = Lifetimes(known)
             server.objects.observers.append(lifetimes.observe)
@@ -169,7 +173,7 @@ class _CommandRun:
     async def _play(self) -> None:
         cluster, recording = self._cluster, self._network.recording
         await cluster.wait_quiet()
-        start = str(cluster.server.objects.version)
+        self._start = str(cluster.server.objects.version)
         await self._setup.scenario(cluster)
         await cluster.wait_quiet()
         if not recording.rests or recording.rests[-1].version != cluster.server.objects.version:
@@ -179,8 +183,6 @@ class _CommandRun:
             for watch in list(self._connection.watches):
                 watch.break_silence()
         await cluster.wait_quiet()
-        # Informers may be started while the scenario runs.
-        recording.watched = {path: version or start for path, version in recording.watched.items()}
         if len(recording.writes) >= self._network.most_writes:
             raise WriteStorm(f"the operator writes without end: {recording.writes[-1]} is its last of many writes")
 
@@ -188,6 +190,8 @@ class _CommandRun:
         recording = self._network.recording
         number = len(recording.rests) + 1
         version = self._cluster.server.objects.version
+        # Informers may be started while the scenario runs.
+        recording.watched = {path: known or self._start for path, known in recording.watched.items()}
         recording.rests.append(RestStep(number, len(recording.writes), len(recording.events), version))
         self._network.trace(f"rest {number} at {version}")
         if self._connection is not None:

@@ -5,7 +5,7 @@ lets nothing pass any more, so they cannot be mistaken for those of its successo
 """
 
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +14,13 @@ from urllib.parse import parse_qsl
 from steersman.apiserver.server import ApiServer
 from steersman.apiserver.storage.history import Event
 from steersman.clock import Clock
-from steersman.protocol.http import SAFE_METHODS, Exchange, Peer, Request, Response, Stream, Upgraded
+from steersman.protocol.http import SAFE_METHODS, App, Exchange, Peer, Request, Response, Stream, Upgraded
 from steersman.serving.certificates import CertificateAuthority
 from steersman.serving.server import Listen, Server
 from steersman.serving.tls import server_context
 from steersman.simulation.binaries.effects import changes_something
 from steersman.simulation.binaries.elections import is_election_frame, is_election_record, is_election_request
+from steersman.simulation.binaries.old_versions import OldVersions
 from steersman.simulation.binaries.step_matching import Step, StepMatcher
 from steersman.simulation.binaries.traffic import Traffic
 from steersman.simulation.connection import Connection, Network
@@ -76,13 +77,14 @@ class Gateway:
         server.objects.observers.append(self._observe)
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[None]:
-        """Listen inside the block."""
+    async def serving(self, old_versions: Mapping[str, str]) -> AsyncIterator[None]:
+        """Listen inside the block, and answer requests to some old versions too."""
         # HTTPS, because clients send a token only over TLS.
         authority = CertificateAuthority.create("simulation", clock=self._clock)
         pair = authority.issue_server(["127.0.0.1"])
         listen = Listen(tls=server_context(certificate=pair.certificate, key=pair.key))
-        async with Server(self, clock=self._clock, listen=listen) as server:
+        app: App = OldVersions(self, old_versions) if old_versions else self
+        async with Server(app, clock=self._clock, listen=listen) as server:
             self._url, self._authority = server.url, authority.certificate
             yield
 
