@@ -81,7 +81,7 @@ class Network:
         return self.plan.at(step.place, step.number)
 
     def stall(self, seconds: float) -> None:
-        """Let time pass while the process stands still; only virtual time can."""
+        """Advance the time while the process stands still; only virtual time can."""
         if isinstance(self.clock, SimulatedClock):
             self.clock.stall(seconds)
 

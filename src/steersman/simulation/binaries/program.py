@@ -87,7 +87,7 @@ async def started(executable: Executable, processes: Processes, log: ProgramLog)
         yield process
     finally:
         process.signal("SIGKILL")
-        # Even while being cancelled: whoever goes on may rely on the end of the process.
+        # Even while being cancelled: the caller may rely on the end of the process.
         await unbroken(process.wait())
         processes.ended(process)
 

@@ -56,11 +56,11 @@ async def _succeed_over_spdy(headers: dict[str, str], exchange: Exchange, count:
     if version not in offered:
         raise bad_request(f"none of the protocols {offered} is spoken here: offer {version}")
     upgraded = exchange.upgrade([("upgrade", _SPDY), (_VERSION_HEADER, version)])
-    await _answer_streams(upgraded, SpdyConnection(), count)
+    await answer_streams(upgraded, SpdyConnection(), count)
     upgraded.close()
 
 
-async def _answer_streams(upgraded: Upgraded, spdy: SpdyConnection, count: int) -> None:
+async def answer_streams(upgraded: Upgraded, spdy: SpdyConnection, count: int) -> None:
     """Accept the streams of the client, send the exit status when all are open, and wait until the client is gone."""
     streams: dict[int, str] = {}
     while data := await upgraded.receive():
