@@ -26,7 +26,7 @@ from steersman.localcluster.simulated_node.node import NAME as SIMULATED
 from steersman.manager.install import install_definitions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.objects.resource import Unstructured
-from steersman.simulation.binaries.elections import end_terms, is_election_object
+from steersman.simulation.binaries.elections import end_terms, is_election_object, without_elections
 from steersman.simulation.binaries.gateway import CommandConnection, CommandNetwork, Gateway
 from steersman.simulation.binaries.program import OperatorExited, Program, ProgramLog, started, stop
 from steersman.simulation.binaries.simulated_pods import SimulatedPods
@@ -154,7 +154,7 @@ class _CommandRun:
             await stack.enter_async_context(self._gateway.serving(self._setup.old_versions))
             known = versions_of(server)
             lifetimes = Lifetimes(known)
-            server.objects.observers.append(lifetimes.observe)
+            server.objects.observers.append(without_elections(lifetimes.observe))
             changes = ChangeCounts(server, lambda document: _compared(lifetimes.without_stillborn(document)))
             cluster.at_rest = lambda: self._at_rest(lifetimes)
             try:

@@ -4,7 +4,10 @@ Today programs elect their leader with a Lease. Older ones keep the record in an
 Endpoints.
 """
 
+from collections.abc import Callable
+
 from steersman.apiserver.server import ApiServer
+from steersman.apiserver.storage.history import Event
 from steersman.apiserver.storage.record import Record
 from steersman.json_types import JsonObject
 from steersman.protocol.http import Request
@@ -44,6 +47,16 @@ def is_election_frame(collection: str, frame: Frame) -> bool:
 def is_election_object(document: JsonObject) -> bool:
     """Return whether an object is the record of a leader in a ConfigMap or Endpoints."""
     return _ANNOTATION in (document["metadata"].get("annotations") or {})
+
+
+def without_elections(observer: Callable[[Event], None]) -> Callable[[Event], None]:
+    """Return an observer of writes that is not notified of the records of leaders."""
+
+    def observe(event: Event) -> None:
+        if not is_election_record(event.resource, event.record):
+            observer(event)
+
+    return observe
 
 
 def end_terms(server: ApiServer) -> None:
