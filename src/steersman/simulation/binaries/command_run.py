@@ -47,6 +47,8 @@ from steersman.transport.in_memory import InMemoryTransport
 _FIRST_DELAY, _LONGEST_DELAY = 0.1, 5.0
 #: How often a program may end by itself in one run.
 _MOST_EXITS = 20
+#: Seconds after which a server that lags behind catches up, although the operator is not at rest.
+_STALE = 20.0
 #: Seconds that the controllers of the cluster get to finish.
 _GRACE = 1.0
 
@@ -92,12 +94,17 @@ class CommandCluster(Cluster):
 
     async def wait_quiet(self) -> None:
         """Wait until there was no traffic for some seconds."""
-        until = self.clock.monotonic() + self.patience
+        if not await self.try_quiet(self.patience):
+            raise WaitTimeout(self._restless(self.clock.monotonic()))
+
+    async def try_quiet(self, within: float) -> bool:
+        """Wait until there was no traffic for some seconds; return whether that came in time."""
+        until = self.clock.monotonic() + within
         while (left := self.traffic.seconds_left(self.clock.monotonic())) > 0:
-            now = self.clock.monotonic()
-            if now + left > until:
-                raise WaitTimeout(self._restless(now))
+            if self.clock.monotonic() + left > until:
+                return False
             await self.clock.sleep(left)
+        return True
 
     def _restless(self, now: float) -> str:
         if self.traffic.is_expecting:
@@ -217,7 +224,8 @@ class _CommandRun:
         self._traffic.expect(self._clock.monotonic())
         if self._connection is not None:
             self._connection.crash()
-        await self._cluster.wait_quiet()
+        # An operator that sees a deleted owner creates children for as long as it does, and they are collected.
+        await self._cluster.try_quiet(_STALE if view is not None else self._setup.patience)
         if self._connection is not None:
             self._connection.catch_up()
         await self._cluster.wait_quiet()
