@@ -224,6 +224,7 @@ class _CommandRun:
         self._traffic.expect(self._clock.monotonic())
         if self._connection is not None:
             self._connection.crash()
+        await self._cluster.eventually(lambda: not self._traffic.is_expecting, message="the operator sends no request")
         # An operator that sees a deleted owner creates children for as long as it does, and they are collected.
         await self._cluster.try_quiet(_STALE if view is not None else self._setup.patience)
         if self._connection is not None:

@@ -9,9 +9,10 @@ import asyncio
 import logging
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from steersman.errors import ConfigError
 from steersman.localcluster.process_node.files.directory import NodeDirectory
@@ -26,6 +27,8 @@ from steersman.simulation.plans import Fault, Plan, parse_plan, single_faults
 from steersman.simulation.recording import Recording
 from steersman.simulation.report import Failure
 from steersman.simulation.run import Outcome
+
+T = TypeVar("T")
 
 #: Kinds that are tried unless others are asked for: each plan takes seconds.
 USUAL = (
@@ -173,7 +176,14 @@ class _CommandSimulation:
 
     async def _begin(self, processes: Processes) -> CommandReport:
         """Run twice without any fault, to learn what varies."""
-        first, second = [await self._undisturbed(processes, f"undisturbed-{number}") for number in (1, 2)]
+        ends: dict[int, Outcome] = {}
+
+        async def run(numbers: Iterator[int]) -> None:
+            for number in numbers:
+                ends[number] = await self._undisturbed(processes, f"undisturbed-{number}")
+
+        await self._at_once(run, iter((1, 2)))
+        first, second = ends[1], ends[2]
         reference = Reference(first, learn_volatile(first.state, second.state))
         report = CommandReport(getattr(self._setup.scenario, "__name__", "scenario"), 0, reference)
         self._todo = plans_of(first.recording, self._choice)
@@ -194,10 +204,14 @@ class _CommandSimulation:
         self._started = time.perf_counter()
         self._on_progress(report, len(self._todo))
         waiting = iter(self._todo)
+        await self._at_once(lambda plans: self._work(processes, report, plans), waiting)
+
+    async def _at_once(self, work: Callable[[Iterator[T]], Coroutine[Any, Any, None]], waiting: Iterator[T]) -> None:
+        """Run several workers that share what waits; the first failure ends all of them."""
         try:
             async with asyncio.TaskGroup() as tasks:
-                for number in range(min(self._choice.parallel, len(self._todo))):
-                    tasks.create_task(self._work(processes, report, waiting), name=f"plans/{number}")
+                for number in range(self._choice.parallel):
+                    tasks.create_task(work(waiting), name=f"simulation/{number}")
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
 
