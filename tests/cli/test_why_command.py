@@ -102,7 +102,7 @@ async def test_without_an_object_the_operator_tells_what_needs_a_look() -> None:
     )
     async with serving(source):
         lines = (await steer()).stdout.splitlines()
-    assert lines[0].startswith("site: leads (default/site), since ")
+    assert lines[0].startswith("site: leads (default/site), has run for ")
     assert lines[1] == "cluster https://localhost:6443, all namespaces, steersman 0.2.0"
     assert lines[3:] == [
         "Site: 1 running; 7 runs, 2 failed, 4 workers",
@@ -170,3 +170,29 @@ async def test_something_else_that_listens_there_is_no_operator() -> None:
         found = await steer("site/a")
     assert found.exit_code == 1
     assert "does not answer" in found.stderr
+
+
+ESCAPES = "\x1b[2J\x1b]0;owned\x07 \x9b31m \u202egnp.exe\rSite default/a is ready"
+
+
+async def test_control_characters_of_a_text_do_not_reach_the_terminal() -> None:
+    """Anyone who can write a status could otherwise clear the screen, forge a line, or make a terminal type."""
+    source = SampleIntrospection()
+    source.add(
+        run("a", result=RunResult.FAILED, message=f"{ESCAPES}\nforged line", failures_before=1),
+        KeyState(KeyPhase.BACKING_OFF, detail=ESCAPES),
+    )
+    async with serving(source):
+        printed = [await steer("site/a"), await steer(), await steer("site/a", "--json")]
+    for found in printed:
+        text = found.stdout.replace("\n", "")
+        assert not [char for char in text if char not in " →" and not char.isprintable()], ascii(text)
+        assert "forged line" not in found.stdout.splitlines()
+    assert json.loads(printed[2].stdout)["reconciles"][0]["message"] == f"{ESCAPES}\nforged line"
+
+
+async def test_how_long_an_operator_runs_is_said_in_english() -> None:
+    """ "since 8.5 s" is not."""
+    async with serving(SampleIntrospection()):
+        first = (await steer()).stdout.splitlines()[0]
+    assert first.startswith("site: leads (default/site), has run for ")

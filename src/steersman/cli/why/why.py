@@ -2,21 +2,25 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
 from steersman.cli.parameters import parse_object
+from steersman.cli.printable import printable, printable_json
 
 if TYPE_CHECKING:
     from steersman.cli.why.operators import RunningOperator
     from steersman.history.records import ObjectView
     from steersman.history.state import ObjectSummary, Overview
+
+#: Returns the operators that can be asked; raises ``ClickException`` if there is none.
+FindOperators: TypeAlias = Callable[[], Awaitable[list["RunningOperator"]]]
 
 #: Seconds between two looks with ``--follow``.
 _LOOK_AGAIN = 0.5
@@ -74,10 +78,10 @@ class _Where:
     operator_namespace: str | None
 
     @asynccontextmanager
-    async def operators(self) -> AsyncIterator[list["RunningOperator"]]:
-        """Find them; raises ``ClickException`` if there is none."""
+    async def finder(self) -> AsyncIterator[FindOperators]:
+        """Yield a function that finds them, as often as it is called; it raises ``ClickException`` if there is none."""
         if self.kubeconfig is None and self.context is None:
-            yield _on_this_machine()
+            yield _on_this_machine
             return
         from steersman.cli.why.operators import operators_in_cluster
         from steersman.client.client import Client
@@ -85,16 +89,21 @@ class _Where:
 
         config = ClusterConfig.load(self.kubeconfig, context=self.context)
         async with Client.connect_to(config) as client:
-            found = await operators_in_cluster(client, self.operator_namespace)
-            if not found:
-                place = f"in namespace {self.operator_namespace}" if self.operator_namespace else "in any namespace"
-                raise click.ClickException(
-                    f"no running pod of an operator {place} at {config.server}: `steer doctor` says what is deployed"
-                )
-            yield found
+
+            async def find() -> list["RunningOperator"]:
+                found = await operators_in_cluster(client, self.operator_namespace)
+                if not found:
+                    place = f"in namespace {self.operator_namespace}" if self.operator_namespace else "in any namespace"
+                    raise click.ClickException(
+                        f"no running pod of an operator {place} at {config.server}: "
+                        f"`steer doctor` says what is deployed"
+                    )
+                return found
+
+            yield find
 
 
-def _on_this_machine() -> list["RunningOperator"]:
+async def _on_this_machine() -> list["RunningOperator"]:
     from steersman.cli.why.operators import operator_at_socket
     from steersman.serving.private_socket import live_sockets
 
@@ -119,58 +128,66 @@ class _Question:
 
 
 async def _ask(question: _Question, where: _Where) -> None:
-    from steersman.clock import RealClock
-
-    clock = RealClock()
-    async with where.operators() as operators:
+    async with where.finder() as find:
+        operators = await find()
         if not question.name:
-            await _tell_overviews(operators, as_json=question.as_json)
+            await _print_overviews(operators, as_json=question.as_json)
             return
-        operator, view = await _find(question, operators)
+        view = await _find(question, operators)
         if question.as_json:
             _print_json(view)
-            return
-        shown = _show(view, since=0)
-        if not view.exists and not question.follow:
-            sys.exit(1)
-        while question.follow:
-            await clock.sleep(_LOOK_AGAIN)
-            view = await operator.view(question.resource, question.namespace, question.name)
-            shown = _show(view, since=shown) if _newest(view) > shown else shown
+        elif question.follow:
+            await _follow(question, view, find)
+        else:
+            from steersman.history.explanation import explain
+
+            _print_lines(explain(view, datetime.now().astimezone()))
+            if not view.exists:
+                sys.exit(1)
 
 
-async def _find(question: _Question, operators: list["RunningOperator"]) -> tuple["RunningOperator", "ObjectView"]:
+async def _follow(question: _Question, view: "ObjectView", find: FindOperators) -> None:
+    """Print what happens until the user ends it; an operator that stops answering is waited for."""
+    from steersman.cli.why.following import Following
+    from steersman.clock import RealClock
+    from steersman.errors import SteersmanError
+
+    clock, following = RealClock(), Following()
+    _print_lines(following.take(view, datetime.now().astimezone()))
+    while True:
+        await clock.sleep(_LOOK_AGAIN)
+        try:
+            view = await _find(question, await find())
+        except (click.ClickException, SteersmanError) as error:
+            reason = error.message if isinstance(error, click.ClickException) else str(error)
+            _print_lines(following.lost(reason), err=True)
+        else:
+            _print_lines(following.take(view, datetime.now().astimezone()))
+
+
+async def _find(question: _Question, operators: list["RunningOperator"]) -> "ObjectView":
     """Ask each operator until one reconciles the kind; of several the one that remembers something of the object."""
     from steersman.cli.why.operators import NoOperatorAnswer
 
     refusals: list[str] = []
-    found: list[tuple[RunningOperator, ObjectView]] = []
+    found: list[ObjectView] = []
     for operator in operators:
         try:
-            found.append((operator, await operator.view(question.resource, question.namespace, question.name)))
+            found.append(await operator.view(question.resource, question.namespace, question.name))
         except NoOperatorAnswer as refusal:
             refusals.append(str(refusal))
     if not found:
-        raise click.ClickException("; ".join(dict.fromkeys(refusals)))
-    return max(found, key=lambda one: (len(one[1].reconciles), one[1].exists))
+        raise click.ClickException(printable("; ".join(dict.fromkeys(refusals))))
+    return max(found, key=lambda one: (len(one.reconciles), one.exists))
 
 
-def _newest(view: "ObjectView") -> int:
-    return view.reconciles[-1].number if view.reconciles else 0
+def _print_lines(lines: Iterable[str], *, err: bool = False) -> None:
+    """Print lines; what objects contain is made harmless for the terminal."""
+    for line in lines:
+        click.echo(printable(line), err=err)
 
 
-def _show(view: "ObjectView", *, since: int) -> int:
-    """Print an explanation, only with reconciles after a number; return the number of the last one."""
-    from msgspec.structs import replace
-
-    from steersman.history.explanation import explain
-
-    newer = tuple(one for one in view.reconciles if one.number > since)
-    click.echo("\n".join(explain(replace(view, reconciles=newer), datetime.now().astimezone())))
-    return _newest(view)
-
-
-async def _tell_overviews(operators: list["RunningOperator"], *, as_json: bool) -> None:
+async def _print_overviews(operators: list["RunningOperator"], *, as_json: bool) -> None:
     from steersman.cli.why.operators import NoOperatorAnswer
     from steersman.cli.why.overview_text import overview_lines
 
@@ -179,18 +196,19 @@ async def _tell_overviews(operators: list["RunningOperator"], *, as_json: bool) 
         try:
             answers.append((await operator.overview(), await operator.summaries()))
         except NoOperatorAnswer as refusal:
-            click.echo(f"steer: {refusal}", err=True)
+            _print_lines([f"steer: {refusal}"], err=True)
     if not answers:
         raise click.ClickException("no operator answered")
     if as_json:
         _print_json([{"overview": overview, "objects": summaries} for overview, summaries in answers])
         return
     now = datetime.now().astimezone()
-    texts = ["\n".join(overview_lines(overview, summaries, now, most=_SHOWN)) for overview, summaries in answers]
-    click.echo("\n\n".join(texts))
+    for number, (overview, summaries) in enumerate(answers):
+        separator = [""] if number else []
+        _print_lines([*separator, *overview_lines(overview, summaries, now, most=_SHOWN)])
 
 
 def _print_json(value: object) -> None:
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
+    click.echo(printable_json(msgspec.json.format(msgspec.json.encode(value)).decode()))
