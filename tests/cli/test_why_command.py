@@ -192,7 +192,7 @@ async def test_control_characters_of_a_text_do_not_reach_the_terminal() -> None:
 
 
 async def test_how_long_an_operator_runs_is_said_in_english() -> None:
-    """ "since 8.5 s" is not."""
+    """It said "since 8.5 s"."""
     async with serving(SampleIntrospection()):
         first = (await steer()).stdout.splitlines()[0]
     assert first.startswith("site: leads (default/site), has run for ")
