@@ -226,6 +226,15 @@ class Controller(Generic[K]):
 
     # From a change to a key.
 
+    def reconcile_now(self, key: ObjectKey) -> bool:
+        """Request a run of an object, even if its last run gave up; return whether the cache has it."""
+        if self._informers[self.reconciler.kind].store.get(key) is None:
+            return False
+        state = self._states.of(key)
+        state.given_up = state.cool_until = None
+        self._wake(key)
+        return True
+
     def _wake(self, key: ObjectKey) -> None:
         self._wake_for(key, Cause(CauseType.REQUESTED))
 

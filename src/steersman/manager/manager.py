@@ -41,6 +41,7 @@ from steersman.controller.reports.observer import FailureListener, ignore_failur
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.errors import ConfigError, LeadershipLost
 from steersman.history.history import History
+from steersman.history.records import ObjectName
 from steersman.history.state import LeadershipState
 from steersman.informer.changes import Change
 from steersman.informer.informer import Informer, Selection
@@ -169,6 +170,11 @@ class Manager:
         """Whether every controller has handled all changes that its caches have received."""
         return all(controller.is_idle for controller in self._controllers)
 
+    def reconcile_now(self, name: ObjectName) -> bool:
+        """Request a run of an object; return whether an operator reconciles it."""
+        kinds = [one for one in self._controllers if one.reconciler.resource.gvk.kind == name.kind]
+        return sum(controller.reconcile_now(name.key) for controller in kinds) > 0
+
     async def wait_ready(self) -> None:
         """Wait until every controller runs."""
         await self._ready.wait()
@@ -188,7 +194,9 @@ class Manager:
             await self._serve_probes(stack)
             await self._serve_history(stack)
             if self._options.web_view is not None:
-                view = serving_web_view(self._options.web_view, self.introspection, self._operators, self._clock)
+                serving = self._options.web_view
+                actions = None if serving.make_actions is None else serving.make_actions(self.reconcile_now)
+                view = serving_web_view(serving, self.introspection, self._operators, self._clock, actions)
                 await stack.enter_async_context(view)
             leadership = self._leadership = await stack.enter_async_context(self._election())
             informers = self._informers = Informers(ApiConnection(self._transport, self._clock, self._randomness))

@@ -178,7 +178,11 @@ class WebViewApp:
 
     async def _yaml(self, actions: Actions, path: str, exchange: Exchange) -> None:
         name = self._object_name(path.removesuffix("/yaml"))
-        text = await actions.document(name) if name is not None else None
+        try:
+            text = await actions.document(name) if name is not None else None
+        except SteersmanError as error:
+            exchange.respond(_failure(422, str(error)))
+            return
         if text is not None:
             exchange.respond(_document({"yaml": text}))
         elif name is None:
@@ -216,8 +220,9 @@ class WebViewApp:
         if name is None:
             return None
         overview = self._source.overview()
-        names = {one.kind.lower(): one.kind for one in (*overview.caches, *overview.controllers)}
-        names |= {one.plural: one.kind for one in overview.controllers}
+        names = {one.kind.lower(): one.kind for one in overview.caches}
+        for one in overview.controllers:
+            names |= {one.kind.lower(): one.kind, one.plural: one.kind}
         return name._replace(kind=names.get(name.kind.lower(), name.kind))
 
     def _overview(self) -> Struct:
