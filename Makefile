@@ -19,7 +19,7 @@ OPS ?= 2000
 SECONDS ?= 300
 # Versions beside the oldest one, and what is tested on them; `make test-pythons TESTS=` runs everything.
 PYTHONS ?= 3.12 3.13 3.14
-TESTS ?= tests/objects tests/schema tests/secrets tests/controller tests/testing
+TESTS ?= tests/objects tests/schema tests/structural tests/cel tests/secrets tests/controller tests/testing
 
 .PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference bench pictures docs report lock clean
 

@@ -96,7 +96,11 @@ class Controller(Generic[K]):
         self._subscriptions: list[tuple[Trigger, Informer[Any], Subscription]] = []
         self._states = KeyStates()
         self._barrier = WriteBarrier(
-            options.clock, reconciler.options.hold, release=self._put_back, on_expired=self._on_hold_expired
+            options.clock,
+            reconciler.options.hold,
+            release=self._put_back,
+            on_late=self._doubt_watches,
+            on_expired=self._on_hold_expired,
         )
         self._self_triggers = SelfTriggers(reconciler.name, reconciler.resource.gvk, options.observer)
         self._waits = Waits(options.informers, reconciler.name, self._wake_for, reconciler.options.waits_for)
@@ -507,6 +511,12 @@ class Controller(Generic[K]):
 
     def _put_back(self, request: ReconcileRequest) -> None:
         self.queue.add(request.key, priority=request.priority, causes=request.causes)
+
+    def _doubt_watches(self, missing: list[Target]) -> None:
+        for target in missing:
+            for informer in self._informers.values():
+                if informer.resource.gvk == target.gvk:
+                    informer.doubt_watch(target.key.namespace)
 
     def _on_hold_expired(self, key: ObjectKey, missing: list[Target]) -> None:
         self._observer.hold_expired()

@@ -208,6 +208,11 @@ class Informer(StoreReader[K], Generic[K]):
         for reflector in self._reflectors:
             reflector.nudge()
 
+    def doubt_watch(self, namespace: str) -> None:
+        """Replace the watch if it is quiet: the caller misses an event, in this namespace, that must have been sent."""
+        for reflector in self._reflectors:
+            reflector.doubt_watch(namespace)
+
     # Life cycle.
 
     async def run(self) -> None:

@@ -14,7 +14,7 @@ from steersman.scaffold.manifests.chart import chart_files
 from steersman.scaffold.manifests.plain import all_objects
 from steersman.scaffold.manifests.shape import Shape, shape_from
 from steersman.schema import Rule, renames
-from tests.scaffold.test_settings import SETTINGS
+from tests.scaffold.manifests.test_settings import SETTINGS
 from tests.support import example_operator
 
 HELM = shutil.which("helm")

@@ -9,7 +9,7 @@ from steersman.codegen.builtin import read_discovery
 from steersman.codegen.generator import builtin_modules
 from steersman.errors import DeclarationError
 from steersman.objects.identity import GroupVersionKind
-from tests.kinds.samples import sample
+from tests.support.kind_samples import sample
 
 _ROOT = Path(__file__).parent.parent.parent
 _KINDS = _ROOT / "src" / "steersman" / "kinds"

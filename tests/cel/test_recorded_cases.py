@@ -12,10 +12,10 @@ import pytest
 from steersman.cel import EvaluationError
 from steersman.json_types import ABSENT
 from steersman.structural.cel_rules.rules import Rule
-from tests.schema.cel.differences import without_random_fields
-from tests.schema.cel.replay import Cause, Compiled, expected, replay, schema_of
+from tests.cel.differences import without_random_fields
+from tests.cel.replay import Cause, Compiled, expected, replay, schema_of
 
-_GOLDEN = Path(__file__).parents[2] / "golden" / "schema" / "cel.jsonl.xz"
+_GOLDEN = Path(__file__).parents[1] / "golden" / "schema" / "cel.jsonl.xz"
 _CASES: list[dict[str, Any]] = [json.loads(line) for line in lzma.decompress(_GOLDEN.read_bytes()).splitlines()]
 _LIBRARIES = sorted({case["library"] for case in _CASES})
 

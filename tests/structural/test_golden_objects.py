@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from steersman.structural.custom_object import CustomKind
-from tests.schema.answers import answer
+from tests.structural.answers import answer
 from tests.support.schema_recordings import OBJECTS_DECIDED_BY_THE_SERVER, counted, load
 
 CASES = load("schema/objects")

@@ -150,7 +150,7 @@ def test_settings_are_in_the_bundle() -> None:
 
 def test_the_settings_of_the_guide_can_be_used() -> None:
     """People copy them."""
-    guide = (Path(__file__).parents[2] / "docs/projects.md").read_text()
+    guide = (Path(__file__).parents[3] / "docs/projects.md").read_text()
     found = [tomllib.loads(text) for text in re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)]
     [settings] = [one["tool"]["steersman"] for one in found if "resources" in one["tool"]["steersman"]]
     made = shape_from(settings, "custompod", version="1")

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from tests.schema.cel.replay import Cause
+from tests.cel.replay import Cause
 
 #: The rule that the recorded fields share, and why their names are not compared.
 RANDOM_FIELD = {

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from steersman.apiserver.messages import protobuf
 from steersman.errors import DecodeError
 
-_RECORDED = Path(__file__).parent.parent / "golden" / "kubectl.jsonl.xz"
+_RECORDED = Path(__file__).parents[2] / "golden" / "kubectl.jsonl.xz"
 
 
 def varint(number: int) -> bytes:

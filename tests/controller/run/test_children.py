@@ -5,6 +5,7 @@ from typing import Any
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.manager.operator import Operator
 from steersman.objects.meta import OwnerReference, meta
+from steersman.testing.faults import Refuse
 from tests.controller.stage import Ctx, clock_of, create, only, resize, running
 from tests.support.widgets import Widget, WidgetSpec
 
@@ -52,7 +53,7 @@ async def test_a_key_is_held_until_the_cache_has_its_writes() -> None:
         widget = await cluster.client.create(Widget(meta("a"), WidgetSpec(size=1)))
         await clock_of(cluster).settle()
         await cluster.client.patch(widget, {"spec": {"size": 2}})
-        await clock_of(cluster).advance(5.0)
+        await clock_of(cluster).advance(2.0)
         assert counts == [0]
         cluster.faults.release()
         await cluster.settle()
@@ -60,8 +61,51 @@ async def test_a_key_is_held_until_the_cache_has_its_writes() -> None:
         assert len(cluster.list(ConfigMap)) == 1
 
 
+async def test_a_watch_that_falls_silent_makes_no_second_child() -> None:
+    """The connection lives and the server answers, so only the missing event shows that the watch is dead."""
+    operator = Operator("silent")
+    counts: list[int] = []
+
+    @operator.reconciler(Widget, owns=[ConfigMap])
+    async def reconcile(_: Widget, ctx: Ctx) -> None:
+        counts.append(len(ctx.owned(ConfigMap)))
+        if not ctx.owned(ConfigMap):
+            await ctx.create(ConfigMap(meta(generate_name="child-")))
+
+    async with running(operator) as cluster:
+        cluster.faults.hold("/configmaps")
+        widget = await cluster.client.create(Widget(meta("a"), WidgetSpec(size=1)))
+        await clock_of(cluster).settle()
+        await cluster.client.patch(widget, {"spec": {"size": 2}})
+        await clock_of(cluster).advance(60.0)
+        assert counts == [0, 1]
+        assert len(cluster.list(ConfigMap)) == 1
+
+
+async def test_a_watch_that_brings_other_events_is_kept_although_one_is_missing() -> None:
+    """It is only behind; a new watch of an overloaded server would be further behind."""
+    operator = Operator("behind")
+
+    @operator.reconciler(Widget, owns=[ConfigMap])
+    async def reconcile(_: Widget, ctx: Ctx) -> None:
+        await ctx.apply(ConfigMap(meta("child")))
+
+    async with running(operator) as cluster:
+        (watch,) = cluster.faults.watches("/configmaps")
+        version = (await cluster.client.create(ConfigMap(meta("other")))).resource_version.encode()
+        await clock_of(cluster).settle()
+        cluster.faults.hold("/configmaps")
+        widget = await cluster.client.create(Widget(meta("a"), WidgetSpec(size=1)))
+        await clock_of(cluster).settle()
+        await cluster.client.patch(widget, {"spec": {"size": 2}})
+        await clock_of(cluster).advance(4.0)
+        watch.inner.write(b'{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"%s"}}}\n' % version)
+        await clock_of(cluster).advance(4.0)
+        assert cluster.faults.watches("/configmaps") == [watch]
+
+
 async def test_a_cache_that_never_catches_up_does_not_hold_a_key_for_ever() -> None:
-    """After ten seconds a run on an old picture is better than none."""
+    """After ten seconds a run on an old picture is better than none: no watch of this server delivers anything."""
     operator = Operator("stuck")
     runs: list[int] = []
 
@@ -72,6 +116,7 @@ async def test_a_cache_that_never_catches_up_does_not_hold_a_key_for_ever() -> N
 
     async with running(operator) as cluster:
         cluster.faults.hold("/configmaps")
+        cluster.faults.inject(Refuse(503, "ServiceUnavailable"), path="/configmaps.*watch=", times=None)
         widget = await cluster.client.create(Widget(meta("a"), WidgetSpec(size=1)))
         await clock_of(cluster).settle()
         await cluster.client.patch(widget, {"spec": {"size": 2}})

@@ -32,7 +32,7 @@ from steersman.webhook.serving.routes import LARGEST, Routes
 from steersman.webhook.serving.server import ServerPlace, WebhookServer
 from steersman.webhook.serving.tls_listener import TlsListener, local_listener, service_listener
 from tests.support.webhook_fronts import LOOPBACK, ByHand, Calendar, presented
-from tests.webhook.reviews import response_of, review
+from tests.webhook.example_reviews import response_of, review
 
 
 class QuotaSpec(Model):

@@ -54,7 +54,7 @@ def _recurs(wanted: inspect.Type, inside: tuple[type, ...]) -> bool:
 def sample(name: str) -> dict[str, Any]:
     """Read one of the sample documents that a server gives about its types."""
     document: dict[str, Any] = json.loads(
-        lzma.decompress((_TESTS / "kinds" / "sample" / f"{name}.json.xz").read_bytes())
+        lzma.decompress((_TESTS / "codegen" / "sample" / f"{name}.json.xz").read_bytes())
     )
     return document
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from steersman.structural.custom_object import CustomKind
-from tests.schema.answers import answer
+from tests.structural.answers import answer
 from tests.support.schema_recordings import counted, golden_text, load
 
 WIDGET = CustomKind.of(yaml.safe_load(golden_text("widgets-crd.yaml")), "v1")

@@ -9,7 +9,7 @@ from steersman.errors import DecodeError
 from steersman.golang.strict_json import cannot_handle_message
 from steersman.structural.crd.validation import validate_crd
 from steersman.validation.field_errors import invalid_message
-from tests.schema.answers import strict_faults
+from tests.structural.answers import strict_faults
 from tests.support.schema_recordings import CRDS_DECIDED_BY_THE_SERVER, counted, load
 
 CASES = load("schema/crd_errors")

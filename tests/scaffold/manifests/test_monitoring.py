@@ -13,7 +13,7 @@ from steersman.scaffold.manifests.monitoring import dashboard, monitoring_object
 from steersman.scaffold.manifests.plain import manifest_files
 from steersman.scaffold.manifests.shape import Shape
 from steersman.testing.cluster import Cluster
-from tests.scaffold import test_webhook_manifests
+from tests.scaffold.manifests import test_webhook_manifests
 from tests.support import example_operator
 
 SHAPE = Shape(image="a", namespace="fleet-system", monitoring=True)

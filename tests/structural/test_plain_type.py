@@ -11,7 +11,7 @@ from steersman.schema.generated_objects import generated
 from steersman.structural.compiled import CompiledSchema, compile_schema
 from steersman.structural.plain_type import plain_type
 from steersman.structural.ratcheting import same
-from tests.schema.test_schema_properties import COMMON_SCHEMAS, VALUES, grown, kubernetes_schemas
+from tests.structural.test_schema_properties import COMMON_SCHEMAS, VALUES, grown, kubernetes_schemas
 
 #: More objects than a schema sees before its type is made.
 MANY = 30

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from steersman.errors import Deny
 from steersman.webhook.reviews.admission_review import allowed, denied, request_of
 from steersman.webhook.reviews.failure import ReviewFailed
-from tests.webhook.reviews import response_of, review
+from tests.webhook.example_reviews import response_of, review
 
 
 def test_a_review_tells_who_wants_what() -> None:

@@ -15,7 +15,7 @@ from steersman.objects.codec import decode, encode_json, to_json
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.registry import registry
 from steersman.objects.resource import KubeObject
-from tests.kinds.samples import recorded
+from tests.support.kind_samples import recorded
 
 TEXT = {"type": "string"}
 QUANTITY_PATTERN = (
