@@ -39,6 +39,61 @@ def test_a_changed_field_is_named_with_both_values(
     assert [str(one) for one in field_changes(before, after)[0]] == expected
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "path"),
+    [
+        ({"password": "kanarie"}, {"password": "b"}, "password"),
+        ({"passwords": ["kanarie"]}, {"passwords": ["b"]}, "passwords"),
+        ({"passwords": ["kanarie"]}, {"passwords": ["b", "c"]}, "passwords"),
+        ({"apiKeys": {"a": "kanarie"}}, {"apiKeys": {"a": "b"}}, "apiKeys"),
+        (
+            {"env": [{"name": "DB_PASSWORD", "value": "kanarie"}]},
+            {"env": [{"name": "DB_PASSWORD", "value": "b"}]},
+            None,
+        ),
+        ({"env": [{"name": "DB_PASSWORD", "value": "kanarie"}]}, {"env": []}, None),
+        ({"env": [{"name": "DB_PASSWORD", "value": "kanarie"}, 1]}, {"env": [2]}, None),
+        ({"env": []}, {"env": [{"name": "APP_SECRET", "value": "kanarie"}]}, None),
+        ({"login": {"user": "a", "passwd": "kanarie"}}, {"login": None}, "login"),
+        ({"logins": [{"clientSecret": "kanarie"}]}, {"logins": None}, "logins"),
+        ({"url": "postgres://a:kanarie@db/x"}, {"url": "postgres://a:b@db/x"}, "url"),
+        ({"data": {"db.password": "kanarie"}}, {"data": {"db.password": "b"}}, "data[db.password]"),
+    ],
+)
+def test_a_value_that_is_named_like_a_password_is_not_shown(
+    before: dict[str, Any], after: dict[str, Any], path: str | None
+) -> None:
+    """A password may stand in a list, as a variable of a container, or inside of what was removed as a whole."""
+    changes, _ = field_changes(before, after)
+    assert changes
+    assert path is None or changes[0].path == path
+    assert "kanarie" not in repr(changes)
+    assert "kanarie" not in repr(field_changes(after, before))
+
+
+def test_a_switch_is_shown_whatever_its_name() -> None:
+    """``automountServiceAccountToken`` has no secret, and its change matters."""
+    [change], _ = field_changes({"automountServiceAccountToken": True}, {"automountServiceAccountToken": False})
+    assert str(change) == "automountServiceAccountToken true → false"
+
+
+def test_a_path_is_cut() -> None:
+    """The key of an annotation may have 300 characters, and paths are nested."""
+    [change], _ = field_changes({"a": {"k" * 500: 1}}, {"a": {"k" * 500: 2}})
+    assert len(change.path) == 120
+
+
+@pytest.mark.parametrize("depth", [100, 500, 900])
+def test_a_document_may_be_deeper_than_the_stack_of_the_interpreter(depth: int) -> None:
+    """A custom resource may preserve unknown fields: nobody limits their depth, and a run must not fail for it."""
+    before: dict[str, Any] = {}
+    after: dict[str, Any] = {"b": 1}
+    for _ in range(depth):
+        before, after = {"a": before}, {"a": after}
+    [change], _ = field_changes(before, after)
+    assert change.path.startswith("a.a.a")
+
+
 def test_only_some_fields_are_named_and_the_others_counted() -> None:
     """A record has a size limit; a new ConfigMap with a thousand keys has not."""
     changes, more = field_changes({}, {f"key-{number}": number for number in range(50)})

@@ -55,7 +55,7 @@ def test_the_overview_names_what_needs_a_look_by_its_gravest_reason() -> None:
     assert page["kinds"]["Website"] == {"total": 20, "ready": 15, "not_ready": 3, "failing": 2}
     assert page["overview"]["leadership"]["is_leader"] is True
     assert len(page["activity"]) == 60
-    assert page["recent"][0]["object"] == ["Website", "shop", "cart"]
+    assert page["recent"][0]["object"] == ["Website", "shop", "cart", ""]
 
 
 def test_the_chart_counts_runs_before_and_after_the_view_started() -> None:

@@ -338,7 +338,7 @@ class Context(Generic[K]):
         try:
             return await request
         except SteersmanError as error:
-            self._run.trace.failed(obj, error, self._run.secrets())
+            self._run.trace.failed(obj, error)
             raise
 
     def _on_loop(self, call: Callable[[], None]) -> None:

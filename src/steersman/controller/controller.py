@@ -31,7 +31,7 @@ from steersman.controller.keys.self_triggers import SelfTriggers
 from steersman.controller.keys.waits import Waits
 from steersman.controller.keys.write_barrier import WriteBarrier
 from steersman.controller.options import ControllerOptions
-from steersman.controller.reports.causes import Cause, Part, cause_of, spec_changes
+from steersman.controller.reports.causes import Cause, Part, SpecChange, cause_of
 from steersman.controller.reports.observer import ReconcileFailure
 from steersman.controller.reports.outcome import (
     Done,
@@ -50,16 +50,16 @@ from steersman.controller.run.applied_intents import AppliedIntents
 from steersman.controller.run.attempt import Attempt
 from steersman.controller.run.environment import ReconcileEnvironment
 from steersman.controller.run.external_writes import ExternalWrites
-from steersman.controller.run.failure_text import without_secrets
 from steersman.controller.run.malformed import REASON, mark_malformed
 from steersman.controller.run.reconcile_record import RunTiming, reconcile_of
 from steersman.controller.run.run_record import RunRecord
+from steersman.controller.run.run_trace import named
 from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
 from steersman.controller.triggers import Trigger
 from steersman.controller.workers import Workers
 from steersman.errors import DecodeError, SteersmanError, WaitTimeout, text_of
 from steersman.history import records as history
-from steersman.history.records import CauseType, KeyPhase, ObjectName
+from steersman.history.records import CauseType, KeyPhase
 from steersman.informer.changes import Change, Deleted, Updated, record_of
 from steersman.informer.index import BY_CONTROLLER, by_controller
 from steersman.informer.informer import Informer, Selection
@@ -212,8 +212,7 @@ class Controller(Generic[K]):
         if state.paused:
             return history.KeyState(KeyPhase.PAUSED, until, detail=state.paused)
         if state.awaited is not None:
-            name = ObjectName(state.awaited.gvk.kind, *state.awaited.key)
-            return history.KeyState(KeyPhase.WAITING, until, name)
+            return history.KeyState(KeyPhase.WAITING, until, named(*state.awaited))
         if state.failures:
             return history.KeyState(KeyPhase.BACKING_OFF, until)
         if state.cool_until is not None and state.cool_until > self._clock.monotonic():
@@ -281,7 +280,7 @@ class Controller(Generic[K]):
     def _enqueue(self, keys: list[ObjectKey], target: Target, change: Change) -> None:
         cause = cause_of(target.gvk, change)
         if isinstance(change, Updated) and Part.SPEC in cause.parts and target.gvk == self.reconciler.resource.gvk:
-            cause = replace(cause, changes=spec_changes(change.old, change.new))
+            cause = replace(cause, change=SpecChange(change.old, change.new))
         priority = LOW if cause.type in (CauseType.EXISTS, CauseType.RESYNC) else NORMAL
         for key in keys:
             if isinstance(change, Updated):
@@ -325,7 +324,7 @@ class Controller(Generic[K]):
             return
         self._runs += 1
         state.runs += 1
-        run = RunRecord(obj, self, partial(self._on_write, state))
+        run = RunRecord(obj, self, partial(self._on_write, state), self._options.secrets)
         ctx = self._context(run, request)
         started, began_at = self._clock.monotonic(), self._clock.now()
         self._observer.began()
@@ -341,7 +340,7 @@ class Controller(Generic[K]):
             self._observer.ended(outcome, seconds)
         if isinstance(outcome, RetryLater):
             # The reason is a cause of the next run, which may not have read the Secrets that it quotes.
-            outcome = RetryLater(without_secrets(outcome.reason, run.secrets()), outcome.after)
+            outcome = RetryLater(run.mask(outcome.reason), outcome.after)
         failures = state.failures
         self._self_triggers.ran(state, request, run.changed, self._clock.monotonic())
         if snapshot is not None and not run.wrote_itself:

@@ -2,13 +2,14 @@
 
 from typing import Literal, Protocol, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.controller.reports.observer import ControllerObserver, FailureListener, NoObserver, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.history.history import History
+from steersman.history.redaction import SecretMemory
 from steersman.informer.informers import Informers
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.http import WriteFence
@@ -44,6 +45,8 @@ class ControllerOptions(Struct, frozen=True, kw_only=True):
     namespaces: tuple[str, ...] = ()
     #: Where each reconcile is recorded; ``None`` records nothing.
     history: History | None = None
+    #: Recognises the contents of Secrets in texts; shared by all controllers of a process.
+    secrets: SecretMemory = field(default_factory=SecretMemory)
     observer: ControllerObserver = _NO_OBSERVER
     #: Notified of each exception that an author's function raises unexpectedly.
     on_failure: FailureListener = ignore_failure

@@ -16,11 +16,15 @@ from typing import Final
 
 from msgspec import Struct
 from msgspec.msgpack import Decoder, Encoder
+from msgspec.structs import replace
 
 from steersman.history.records import ObjectName, Reconcile
 
 #: Reconciles that are kept of one object.
 PER_OBJECT: Final = 20
+
+#: Of a record that is too large: entries of each list that are kept, and characters of each text.
+_KEPT, _TEXT = 4, 100
 
 Listener = Callable[[Reconcile], None]
 
@@ -31,6 +35,8 @@ class HistoryLimits(Struct, frozen=True, kw_only=True):
     per_object: int = PER_OBJECT
     records: int = 20_000
     bytes: int = 16 * 1024 * 1024
+    #: Size of one record. A larger one loses its details, so that it does not push out those of all other objects.
+    record_bytes: int = 8 * 1024
 
 
 class _Entry(Struct, frozen=True):
@@ -59,6 +65,8 @@ class History:
     def add(self, reconcile: Reconcile) -> None:
         """Remember a reconcile and notify the listeners, which must neither wait nor raise."""
         data = self._encoder.encode(reconcile)
+        if len(data) > self.limits.record_bytes:
+            data = self._encoder.encode(_without_details(reconcile))
         with self._lock:
             self._entries[self._next] = _Entry(reconcile.object, data)
             numbers = self._by_object.setdefault(reconcile.object, deque())
@@ -140,6 +148,24 @@ class History:
         numbers.popleft()
         if not numbers:
             del self._by_object[entry.object]
+
+
+def _without_details(reconcile: Reconcile) -> Reconcile:
+    """Return a record that keeps how a run began and ended, and what it did without the fields and texts."""
+    return replace(
+        reconcile,
+        causes=tuple(replace(one, changes=()) for one in reconcile.causes[:_KEPT]),
+        reads=reconcile.reads[:_KEPT],
+        writes=tuple(
+            replace(one, changes=(), more_changes=len(one.changes) + one.more_changes, error=one.error[:_TEXT])
+            for one in reconcile.writes[:_KEPT]
+        ),
+        external_writes=reconcile.external_writes[:_KEPT],
+        events=tuple(replace(one, message=one.message[:_TEXT]) for one in reconcile.events[:_KEPT]),
+        conditions=tuple(replace(one, message=one.message[:_TEXT]) for one in reconcile.conditions[:_KEPT]),
+        message=reconcile.message[:_TEXT],
+        is_cut=True,
+    )
 
 
 _decode = Decoder(Reconcile).decode

@@ -14,11 +14,12 @@ from steersman.objects.identity import ObjectKey
 
 
 class ObjectName(NamedTuple):
-    """An object as people call it: its kind, namespace and name."""
+    """An object as people call it: its kind, namespace and name; the group tells equal kinds of two groups apart."""
 
     kind: str
     namespace: str
     name: str
+    group: str = ""
 
     @property
     def key(self) -> ObjectKey:
@@ -200,6 +201,8 @@ class Reconcile(Struct, frozen=True, omit_defaults=True, kw_only=True):
     reason: str = ""
     message: str = ""
     next: Next = Next()
+    #: Whether details are missing, because there were too many to keep.
+    is_cut: bool = False
 
     @property
     def is_failure(self) -> bool:

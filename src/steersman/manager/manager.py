@@ -42,6 +42,7 @@ from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.errors import ConfigError, LeadershipLost
 from steersman.history.history import History
 from steersman.history.records import ObjectName
+from steersman.history.redaction import SecretMemory
 from steersman.history.state import LeadershipState
 from steersman.informer.changes import Change
 from steersman.informer.informer import Informer, Selection
@@ -140,6 +141,7 @@ class Manager:
             self.metrics.include(operator.metrics)
         #: What the operators did and why.
         self.history = History()
+        self._secrets = SecretMemory()
         self._informers: Informers | None = None
         self.health = Checks()
         self.readiness = Checks()
@@ -349,6 +351,7 @@ class Manager:
             carry_out=self._options.carry_out,
             namespaces=self._options.namespaces,
             history=self.history,
+            secrets=self._secrets,
             observer=self.metrics.controller(name, reconciler.options.workers),
             queue_observer=self.metrics.queue(name),
             on_failure=self._options.on_failure,

@@ -268,7 +268,8 @@ def _object_name(path: str) -> ObjectName | None:
     match path.split("/"):
         case ["objects", kind, namespace, name] if kind and namespace and name:
             place = unquote(namespace)
-            return ObjectName(unquote(kind), "" if place == _NO_NAMESPACE else place, unquote(name))
+            plain, _, group = unquote(kind).partition(".")
+            return ObjectName(plain, "" if place == _NO_NAMESPACE else place, unquote(name), group)
         case _:
             return None
 

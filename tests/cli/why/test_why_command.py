@@ -23,8 +23,10 @@ from steersman.history.records import (
 from steersman.history.records import Result as RunResult
 from steersman.manager.history_app import HistoryApp
 from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.protocol.http import Request
 from steersman.serving.private_socket import socket_path
 from steersman.serving.server import Listen, Server
+from tests.support.fake_exchange import FakeExchange
 from tests.support.introspection import STARTED, SampleIntrospection
 
 SITE = ApiResource(
@@ -43,7 +45,7 @@ def run(name: str, number: int = 1, **fields: object) -> Reconcile:
     """Make a reconcile of a Site."""
     known = {
         "controller": "site",
-        "object": ObjectName("Site", "default", name),
+        "object": ObjectName("Site", "default", name, "example.com"),
         "uid": "u",
         "number": number,
         "started": STARTED + timedelta(seconds=number),
@@ -88,7 +90,7 @@ async def test_json_has_what_the_operator_said() -> None:
     source.add(run("a", 3))
     async with serving(source):
         found = json.loads((await steer("site/a", "--json")).stdout)
-    assert found["object"] == ["Site", "default", "a"]
+    assert found["object"] == ["Site", "default", "a", "example.com"]
     assert [one["number"] for one in found["reconciles"]] == [3]
 
 
@@ -196,3 +198,12 @@ async def test_how_long_an_operator_runs_is_said_in_english() -> None:
     async with serving(SampleIntrospection()):
         first = (await steer()).stdout.splitlines()[0]
     assert first.startswith("site: leads (default/site), has run for ")
+
+
+@pytest.mark.parametrize("target", ["//[", "//[::1", "/objects//[", "/%ff?%ff", "?", "//"])
+async def test_a_request_target_may_be_anything(target: str) -> None:
+    """Other containers of the pod reach the port; what they send must not end in a traceback."""
+    exchange = FakeExchange()
+    HistoryApp(SampleIntrospection(), [SITE]).handle(Request("GET", target), exchange)
+    assert exchange.response is not None
+    assert exchange.response.status == 404

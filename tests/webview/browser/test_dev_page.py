@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.dev.terminal import Dev
-from tests.cli.test_web_view_actions import url_in
+from tests.cli.dev.test_web_view_actions import url_in
 from tests.support.shop_project import TARGET, write_shop
 from tests.webview.browser.chromium import Look, Window, needs_chromium, window
 

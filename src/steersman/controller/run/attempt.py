@@ -33,7 +33,7 @@ from steersman.controller.reports.outcome import (
     Waiting,
     outcome_of,
 )
-from steersman.controller.run.failure_text import failure_text, without_secrets
+from steersman.controller.run.failure_text import failure_text
 from steersman.controller.run.finalizers import add_finalizer, is_cleanup_due, remove_finalizer
 from steersman.controller.run.pause import CONDITION, REASON, Pause, pause_of
 from steersman.controller.run.run_record import RunRecord
@@ -149,7 +149,7 @@ class Attempt(Generic[K]):
             if isinstance(outcome, (Failed, Outdated)):
                 # A write of the framework failed, such as that of the finalizer: that of the status would likely, too.
                 reason = CLEANUP_FAILED if self._obj.is_deleting else RECONCILE_FAILED
-                message = failure_text(outcome.error, self._record.secrets())
+                message = failure_text(outcome.error, self._record.mask)
                 self._report_failure(reason, message, after=FAILURES_REPORTED, has_status=False)
             return outcome
 
@@ -276,20 +276,20 @@ class Attempt(Generic[K]):
         """Report in the object's conditions and events why it is not ready."""
         match outcome:
             case GaveUp(reason, message):
-                message = without_secrets(message, self._record.secrets())
+                message = self._record.mask(message)
                 self._set_not_ready(reason, message)
                 self._ctx.event(reason, message, kind="Warning")
             case Waiting(reason, message, kind, key):
-                message = without_secrets(message, self._record.secrets())
+                message = self._record.mask(message)
                 if reason != AlreadyOwned.REASON:
                     message = waiting_message(message, f"{kind.__name__} {key}")
                 if self._set_not_ready(reason, message):
                     self._ctx.event(reason, message, kind="Warning")
             case Failed(error) | Outdated(error):
-                self._report_failure(failed, failure_text(error, self._record.secrets()), after=FAILURES_REPORTED)
+                self._report_failure(failed, failure_text(error, self._record.mask), after=FAILURES_REPORTED)
             case RetryLater(message):
                 if not self._record.set_ready:
-                    message = without_secrets(message, self._record.secrets())
+                    message = self._record.mask(message)
                     self._report_failure(RETRYING, message, after=RETRIES_REPORTED)
             case _:
                 pass

@@ -3,14 +3,14 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from steersman.controller.keys.key_state import KeyState, ReconcileRequest
 from steersman.controller.reports.outcome import Done, Failed, GaveUp, Outcome, Outdated, Paused, RetryLater, Waiting
-from steersman.controller.run.failure_text import failure_text, mask, secret_forms, without_secrets
+from steersman.controller.run.failure_text import cut, failure_text
 from steersman.controller.run.run_record import RunRecord
-from steersman.controller.run.run_trace import masked_changes, name_of, plain_text
-from steersman.history.records import CauseRecord, Next, ObjectName, Reconcile, Result
+from steersman.controller.run.run_trace import name_of, named, plain_text
+from steersman.history.differences import Mask
+from steersman.history.records import Next, ObjectName, Reconcile, Result
+from steersman.objects.resource import resource_of
 
 
 class RunTiming(NamedTuple):
@@ -40,13 +40,14 @@ def reconcile_of(  # noqa: PLR0913 - all that is known of a run
     failures: int,
 ) -> Reconcile:
     """Return the record of a run; ``failures`` is how many runs before it failed in a row."""
-    secrets = tuple(run.secrets())
-    forms = secret_forms(secrets)
-    trace, obj, end = run.trace, run.obj, _end_of(outcome, secrets)
-    trace.mask(forms)
-    return Reconcile(
+    redactor = run.redactor()
+    mask: Mask = str if redactor.is_idle else redactor.text
+    trace, obj, end = run.trace, run.obj, _end_of(outcome, mask)
+    writes, conditions = trace.writes(mask)
+    name = name_of(obj)
+    record = Reconcile(
         controller=controller,
-        object=name_of(obj),
+        object=name,
         uid=obj.uid,
         generation=obj.generation or 0,
         number=state.runs,
@@ -55,41 +56,37 @@ def reconcile_of(  # noqa: PLR0913 - all that is known of a run
         started=timing.started,
         seconds=timing.seconds,
         queued=timing.queued,
-        causes=tuple([_masked(cause.record(), forms) for cause in request.causes]),
+        causes=tuple([cause.record(mask) for cause in request.causes]),
         more_causes=request.dropped_causes,
         reads=tuple(trace.reads),
-        writes=tuple(trace.writes),
+        writes=writes,
         external_writes=tuple(trace.external_writes),
-        events=tuple(trace.events),
-        conditions=tuple(trace.conditions),
+        events=trace.events(mask),
+        conditions=conditions,
         result=end.result,
-        reason=mask(plain_text(end.reason), forms),
-        message=plain_text(end.message),
+        reason=cut(mask(plain_text(end.reason))),
+        message=cut(plain_text(end.message)),
         next=Next(timing.next_run, end.waits_for),
     )
+    # Texts were masked before they were cut; this also masks names, and whatever a record will hold one day.
+    return record if redactor.is_idle else redactor.record(record)
 
 
-def _masked(cause: CauseRecord, forms: tuple[str, ...]) -> CauseRecord:
-    if not forms:
-        return cause
-    return replace(cause, detail=mask(cause.detail, forms), changes=masked_changes(cause.changes, forms))
-
-
-def _end_of(outcome: Outcome, secrets: tuple[bytes, ...]) -> _End:
+def _end_of(outcome: Outcome, mask: Mask) -> _End:
     match outcome:
         case Done():
             return _End(Result.DONE)
         case RetryLater(reason):
-            return _End(Result.RETRY, message=without_secrets(reason, secrets))
+            return _End(Result.RETRY, message=mask(reason))
         case Outdated(error):
-            return _End(Result.CONFLICT, message=failure_text(error, secrets))
+            return _End(Result.CONFLICT, message=failure_text(error, mask))
         case GaveUp(reason, message):
-            return _End(Result.GAVE_UP, reason, without_secrets(message, secrets))
+            return _End(Result.GAVE_UP, reason, mask(message))
         case Waiting(reason, message, kind, key):
-            return _End(Result.WAITING, reason, without_secrets(message, secrets), ObjectName(kind.__name__, *key))
+            return _End(Result.WAITING, reason, mask(message), named(resource_of(kind).gvk, key))
         case Paused(message):
-            return _End(Result.PAUSED, message=message)
+            return _End(Result.PAUSED, message=mask(message))
         case Failed(error):
-            return _End(Result.FAILED, type(error).__name__, failure_text(error, secrets))
+            return _End(Result.FAILED, type(error).__name__, failure_text(error, mask))
         case _:
             return _End(Result.STOPPED)

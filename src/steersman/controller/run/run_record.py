@@ -7,9 +7,10 @@ from steersman.client.interfaces import Written
 from steersman.controller.keys.key_state import WatchedSelection
 from steersman.controller.reports.writes import Target, Write, target_of
 from steersman.controller.run.environment import Caches, covers, is_secret
-from steersman.controller.run.run_trace import RunTrace
+from steersman.controller.run.run_trace import RunTrace, name_of
 from steersman.controller.run.status_draft import READY
 from steersman.history.records import Verb
+from steersman.history.redaction import Redactor, SecretMemory
 from steersman.informer.store import Store
 from steersman.objects.codec import bytes_read
 from steersman.objects.resource import KubeObject, Status
@@ -30,8 +31,9 @@ class OnWrite(Protocol):
 class RunRecord(Generic[K]):
     """The record of one run for one object."""
 
-    def __init__(self, obj: K, caches: Caches, on_write: OnWrite) -> None:
+    def __init__(self, obj: K, caches: Caches, on_write: OnWrite, memory: SecretMemory) -> None:
         self.obj = obj
+        self._memory = memory
         self._caches = caches
         self._on_write = on_write
         #: Seconds until the next run that the author asked for.
@@ -60,14 +62,19 @@ class RunRecord(Generic[K]):
     # Secrets: their contents must not appear in a report.
 
     def saw(self, objects: Iterable[KubeObject]) -> None:
-        """Remember the Secrets among objects that the run has read or written."""
-        self._secrets += [obj for obj in objects if is_secret(type(obj))]
+        """Register the Secrets among objects that the run has read or written."""
+        secrets = [obj for obj in objects if is_secret(type(obj))]
+        if secrets:
+            self._secrets += secrets
+            self._memory.learn(_contents(secrets))
 
-    def secrets(self) -> Iterator[bytes]:
-        """Yield the contents of the Secrets that this run has read or written."""
-        for secret in self._secrets:
-            yield from (secret.data or {}).values()
-            yield from (text.encode() for text in (secret.string_data or {}).values())
+    def redactor(self) -> Redactor:
+        """Return what masks the contents of Secrets in texts about this run."""
+        return Redactor(self._memory, _contents(self._secrets), about=name_of(self.obj))
+
+    def mask(self, text: str) -> str:
+        """Return a text without the contents of Secrets."""
+        return self.redactor().text(text)
 
     # Writes: the key is held back until the caches show them.
 
@@ -108,3 +115,10 @@ class RunRecord(Generic[K]):
         if changed:
             self.changed.append(target)
         self._on_write(target, write, store, changed=changed)
+
+
+def _contents(secrets: Iterable[Any]) -> Iterator[bytes]:
+    """Yield the values of Secrets."""
+    for secret in secrets:
+        yield from (secret.data or {}).values()
+        yield from (text.encode("utf-8", "surrogatepass") for text in (secret.string_data or {}).values())

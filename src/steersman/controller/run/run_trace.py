@@ -1,19 +1,17 @@
-"""`RunTrace`: what one run reads, writes and reports, noted while it happens; `reconcile_of` makes the record of it.
+"""`RunTrace`: what one run reads, writes and reports, noted while it happens.
 
-Notes are cheap tuples; the record is made once, when the run has ended. What must never be kept is left out here: the
-content of confidential kinds at once, and the contents of Secrets that the run has read wherever else they occur, when
-the record is made.
+Notes are cheap: they refer to bytes that exist anyway. They are compared once, when the run has ended and its record is
+made (``reconcile_record``): only then all Secrets are known that the run has read, so that nothing is cut or kept before
+its secrets can be masked. The content of confidential kinds is not even referred to.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any
-
-from msgspec.structs import replace
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from steersman.controller.reports.writes import ExternalWrite
-from steersman.controller.run.failure_text import failure_text, mask, mask_cut
+from steersman.controller.run.failure_text import cut, failure_text
 from steersman.errors import DecodeError
-from steersman.history.differences import field_changes, without_bookkeeping
+from steersman.history.differences import Mask, field_changes, without_bookkeeping
 from steersman.history.records import (
     REMOVED,
     ConditionRecord,
@@ -27,13 +25,30 @@ from steersman.history.records import (
 )
 from steersman.informer.informer import Informer
 from steersman.objects.codec import bytes_read, decode_json
-from steersman.objects.identity import ObjectKey
+from steersman.objects.identity import GroupVersionKind, ObjectKey
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.protocol.confidential import is_confidential_resource
 
-#: Reads, writes and events of one run that are kept; a run that does more is not explained by its details.
+#: Reads, writes, events and conditions of one run that are kept; a run that does more is not explained by its details.
 _KEPT = 32
 _NO_CHANGES: tuple[tuple[FieldChange, ...], int] = ((), 0)
+
+
+class _WriteNote(NamedTuple):
+    verb: Verb
+    object: ObjectName
+    version: str = ""
+    #: The object before and after the write, if its content may be compared.
+    before: bytes | None = None
+    after: bytes | None = None
+    error: BaseException | None = None
+
+
+class _StatusNote(NamedTuple):
+    object: ObjectName
+    version: str
+    before: Any
+    after: Any
 
 
 class RunTrace:
@@ -41,17 +56,16 @@ class RunTrace:
 
     def __init__(self) -> None:
         self.reads: list[Read] = []
-        self.writes: list[WriteRecord] = []
         self.external_writes: list[ExternalWriteRecord] = []
-        self.events: list[EventRecord] = []
-        self.conditions: list[ConditionRecord] = []
+        self._writes: list[_WriteNote | _StatusNote] = []
+        self._events: list[tuple[object, object, object]] = []
 
     def read_object(
         self, kind: type[KubeObject], key: ObjectKey, found: KubeObject | None, cache: Informer[Any] | None
     ) -> None:
         """Note an object that was read by name; ``None`` if it was absent."""
         if len(self.reads) < _KEPT:
-            name = ObjectName(resource_of(kind).gvk.kind, *key)
+            name = named(resource_of(kind).gvk, key)
             version = "" if found is None else found.resource_version
             self.reads.append(Read(name.kind, int(found is not None), name, version, _age(cache)))
 
@@ -62,30 +76,20 @@ class RunTrace:
 
     def wrote(self, verb: Verb, obj: KubeObject, *, before: bytes | None = None) -> None:
         """Note a successful write; ``before`` is the object as it was, if that is known."""
-        if len(self.writes) >= _KEPT:
+        if len(self._writes) >= _KEPT:
             return
-        changes, more = _NO_CHANGES
-        if verb is Verb.CHANGED and before is not None:
-            changes, more = _differences(obj, before)
-        self.writes.append(WriteRecord(verb, name_of(obj), obj.resource_version, changes, more))
+        compares = verb is Verb.CHANGED and not is_confidential_resource(resource_of(type(obj)).plural)
+        content = (before, bytes_read(obj)) if compares else (None, None)
+        self._writes.append(_WriteNote(verb, name_of(obj), obj.resource_version, *content))
 
     def wrote_status(self, obj: KubeObject, version: str, before: Any, after: Any) -> None:
-        """Note a write of the status, with the conditions that it changed."""
-        before, after = before or {}, after or {}
-        known, conditions = before.pop("conditions", None) or [], after.pop("conditions", None) or []
-        changes, more = field_changes(before, after)
-        self.writes.append(WriteRecord(Verb.STATUS, name_of(obj), version, changes, more))
-        if known != conditions and isinstance(known, list) and isinstance(conditions, list):
-            former = {_condition(one) for one in known}
-            present = list(map(_condition, conditions))
-            self.conditions += [one for one in present if one not in former]
-            types = {one.type for one in present}
-            self.conditions += [ConditionRecord(one.type, REMOVED) for one in former if one.type not in types]
+        """Note a write of the status."""
+        self._writes.append(_StatusNote(name_of(obj), version, before, after))
 
-    def failed(self, obj: KubeObject, error: BaseException, secrets: Iterable[bytes]) -> None:
-        """Note a write that failed; the text of its error is masked before it is cut."""
-        if len(self.writes) < _KEPT:
-            self.writes.append(WriteRecord(Verb.FAILED, name_of(obj), error=failure_text(error, secrets)))
+    def failed(self, obj: KubeObject, error: BaseException) -> None:
+        """Note a write that failed."""
+        if len(self._writes) < _KEPT:
+            self._writes.append(_WriteNote(Verb.FAILED, name_of(obj), error=error))
 
     def external_write(self, write: ExternalWrite) -> None:
         """Note a write to another system."""
@@ -93,34 +97,27 @@ class RunTrace:
             one = ExternalWriteRecord(write.system, write.description, str(write.result), write.seconds)
             self.external_writes.append(one)
 
-    def event(self, type_: str, reason: str, message: str) -> None:
+    def event(self, type_: object, reason: object, message: object) -> None:
         """Note an event."""
-        if len(self.events) < _KEPT:
-            self.events.append(EventRecord(type_, plain_text(reason), plain_text(message)))
+        if len(self._events) < _KEPT:
+            self._events.append((type_, reason, message))
 
-    def mask(self, forms: Sequence[str]) -> None:
-        """Replace these forms of secrets wherever they occur in the texts of the notes."""
-        if not forms:
-            return
-        self.writes = [replace(one, changes=masked_changes(one.changes, forms)) for one in self.writes]
-        self.events = [
-            replace(one, reason=mask(one.reason, forms), message=mask(one.message, forms)) for one in self.events
-        ]
-        self.conditions = [
-            replace(one, reason=mask(one.reason, forms), message=mask(one.message, forms)) for one in self.conditions
-        ]
-        self.external_writes = [
-            replace(one, system=mask(one.system, forms), description=mask(one.description, forms))
-            for one in self.external_writes
-        ]
+    def writes(self, mask: Mask) -> tuple[tuple[WriteRecord, ...], tuple[ConditionRecord, ...]]:
+        """Return the writes, and the conditions that they changed, with secrets masked."""
+        writes: list[WriteRecord] = []
+        conditions: list[ConditionRecord] = []
+        for note in self._writes:
+            if isinstance(note, _StatusNote):
+                conditions += _changed_conditions(note, mask)
+                changes, more = field_changes(_without_conditions(note.before), _without_conditions(note.after), mask)
+                writes.append(WriteRecord(Verb.STATUS, note.object, note.version, changes, more))
+            else:
+                writes.append(_write_of(note, mask))
+        return tuple(writes), tuple(conditions[:_KEPT])
 
-
-def masked_changes(changes: tuple[FieldChange, ...], forms: Sequence[str]) -> tuple[FieldChange, ...]:
-    """Return changes with these forms of secrets masked; their values may have been cut."""
-    return tuple(
-        FieldChange(mask(path, forms), mask_cut(before, forms), mask_cut(after, forms))
-        for path, before, after in changes
-    )
+    def events(self, mask: Mask) -> tuple[EventRecord, ...]:
+        """Return the events, with secrets masked."""
+        return tuple([EventRecord(*[cut(mask(plain_text(text))) for text in event]) for event in self._events])
 
 
 def plain_text(value: object) -> str:
@@ -130,23 +127,53 @@ def plain_text(value: object) -> str:
 
 def name_of(obj: KubeObject) -> ObjectName:
     """Return the name of an object."""
-    return ObjectName(resource_of(type(obj)).gvk.kind, obj.namespace, obj.name)
+    return named(resource_of(type(obj)).gvk, obj.key)
+
+
+def named(gvk: GroupVersionKind, key: ObjectKey) -> ObjectName:
+    """Return the name of the object of that kind and key."""
+    return ObjectName(gvk.kind, *key, gvk.group)
 
 
 def _age(cache: Informer[Any] | None) -> float | None:
     return None if cache is None else cache.freshness().age
 
 
-def _differences(obj: KubeObject, before: bytes) -> tuple[tuple[FieldChange, ...], int]:
-    after = bytes_read(obj)
-    if after is None or is_confidential_resource(resource_of(type(obj)).plural):
-        return _NO_CHANGES
+def _write_of(note: _WriteNote, mask: Callable[[str], str]) -> WriteRecord:
+    if note.error is not None:
+        return WriteRecord(note.verb, note.object, error=failure_text(note.error, mask))
+    changes, more = _NO_CHANGES
+    if note.before is not None and note.after is not None:
+        changes, more = _differences(note.before, note.after, mask)
+    return WriteRecord(note.verb, note.object, note.version, changes, more)
+
+
+def _differences(before: bytes, after: bytes, mask: Mask) -> tuple[tuple[FieldChange, ...], int]:
     try:
-        return field_changes(without_bookkeeping(decode_json(before)), without_bookkeeping(decode_json(after)))
-    except DecodeError:
+        return field_changes(without_bookkeeping(decode_json(before)), without_bookkeeping(decode_json(after)), mask)
+    except (DecodeError, RecursionError):
         return _NO_CHANGES
 
 
-def _condition(condition: Any) -> ConditionRecord:
+def _without_conditions(status: Any) -> Any:
+    if not status:
+        return {}
+    return {name: value for name, value in status.items() if name != "conditions"}
+
+
+def _changed_conditions(note: _StatusNote, mask: Mask) -> list[ConditionRecord]:
+    """Return the conditions that a write of the status set or removed."""
+    before, after = ((status or {}).get("conditions") or [] for status in (note.before, note.after))
+    if before == after or not isinstance(before, list) or not isinstance(after, list):
+        return []
+    former = [_condition(one, mask) for one in before]
+    present = [_condition(one, mask) for one in after]
+    types = {one.type for one in present}
+    removed = [ConditionRecord(one.type, REMOVED) for one in former if one.type not in types]
+    return [one for one in present if one not in former] + removed
+
+
+def _condition(condition: Any, mask: Mask) -> ConditionRecord:
     fields = condition if isinstance(condition, dict) else {}
-    return ConditionRecord(*(str(fields.get(name) or "") for name in ("type", "status", "reason", "message")))
+    texts = (str(fields.get(name) or "") for name in ("type", "status", "reason", "message"))
+    return ConditionRecord(*(cut(mask(text)) for text in texts))

@@ -12,7 +12,7 @@ import pytest
 
 from steersman.cli.why.following import Following
 from steersman.history.records import ObjectName, ObjectView, Reconcile
-from tests.cli.test_why_command import run, serving
+from tests.cli.why.test_why_command import run, serving
 from tests.support.introspection import STARTED, SampleIntrospection
 
 NAME = ObjectName("Site", "default", "a")
