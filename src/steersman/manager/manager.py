@@ -174,8 +174,9 @@ class Manager:
 
     def reconcile_now(self, name: ObjectName) -> bool:
         """Request a run of an object; return whether an operator reconciles it."""
-        kinds = [one for one in self._controllers if one.reconciler.resource.gvk.kind == name.kind]
-        return sum(controller.reconcile_now(name.key) for controller in kinds) > 0
+        kinds = [(one, one.reconciler.resource.gvk) for one in self._controllers]
+        found = [one for one, gvk in kinds if name.kind == gvk.kind and name.group in ("", gvk.group)]
+        return sum(controller.reconcile_now(name.key) for controller in found) > 0
 
     async def wait_ready(self) -> None:
         """Wait until every controller runs."""

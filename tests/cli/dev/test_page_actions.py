@@ -41,7 +41,7 @@ class Shelf(Resource[ShelfSpec, Status]):
     """A shelf."""
 
 
-A = ObjectName("Shelf", "default", "a")
+A = ObjectName("Shelf", "default", "a", "page.example.com")
 operator = Operator("shelves")
 
 

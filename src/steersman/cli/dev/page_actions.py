@@ -135,7 +135,7 @@ class PageActions:
         return Ref((await self._resource(name)).gvk, name.name, name.namespace or None)
 
     async def _resource(self, name: ObjectName) -> ApiResource:
-        return await self._client.discovery.find(name.kind)
+        return await self._client.discovery.find(f"{name.kind}.{name.group}" if name.group else name.kind)
 
     @staticmethod
     async def _write(client: Client, obj: Unstructured) -> Unstructured:
@@ -181,4 +181,4 @@ def _problems(error: SteersmanError) -> list[str]:
 
 
 def _shown(obj: Unstructured) -> str:
-    return str(ObjectName(obj.gvk.kind, *obj.key))
+    return f"{obj.gvk.kind} {obj.key}"
