@@ -143,7 +143,9 @@ class Context(Generic[K]):
         informer = self._environment.caches.find(kind)
         if informer is None:
             raise LookupError(f"{kind.__name__} is not watched: declare it with owns=[{kind.__name__}]")
-        return [*informer.uncontrolled(selector, namespace=self._obj.namespace or None)]
+        found = [*informer.uncontrolled(selector, namespace=self._obj.namespace or None)]
+        self._run.saw(found)
+        return found
 
     # Writing.
 
@@ -167,6 +169,8 @@ class Context(Generic[K]):
         informer = self._environment.caches.find(type(obj))
         if informer is not None and (record := informer.store.get(target.key)) is not None:
             before = record.resource_version
+            if self._run.notes is not None:
+                self._run.notes.had(informer.resource, *target.key, record.data)
             if self._environment.applied.is_current(target, data, before):
                 return informer.decode(record)
         applied_for = self._obj.uid if owned else ""

@@ -52,6 +52,7 @@ from steersman.controller.run.environment import ReconcileEnvironment
 from steersman.controller.run.external_writes import ExternalWrites
 from steersman.controller.run.malformed import REASON, mark_malformed
 from steersman.controller.run.reconcile_record import RunTiming, reconcile_of
+from steersman.controller.run.recording import Masking, RunNotes, current_notes, recording_of
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.run_trace import named
 from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
@@ -316,6 +317,19 @@ class Controller(Generic[K]):
         ):
             await self._reconcile(state, request, record)
 
+    async def run_once(self, key: ObjectKey, causes: tuple[Cause, ...], *, failures: int = 0) -> bool:
+        """Reconcile an object of the cache now, in this task and whatever the queue says; return whether it is there.
+
+        For replays: no worker may run. ``failures`` is how many runs before it failed in a row.
+        """
+        record = self._informers[self.reconciler.kind].store.get(key)
+        if record is None:
+            return False
+        state = self._states.of(key)
+        state.failures = failures
+        await self._reconcile(state, ReconcileRequest(key, NORMAL, causes, 0), record)
+        return True
+
     async def _reconcile(self, state: KeyState, request: ReconcileRequest, record: Record) -> None:
         try:
             obj = decode(self.reconciler.kind, record.data)
@@ -324,18 +338,21 @@ class Controller(Generic[K]):
             return
         self._runs += 1
         state.runs += 1
-        run = RunRecord(obj, self, partial(self._on_write, state), self._options.secrets)
+        notes = None if self._options.recordings is None else RunNotes()
+        run = RunRecord(obj, self, partial(self._on_write, state), self._options.secrets, notes=notes)
         ctx = self._context(run, request)
         started, began_at = self._clock.monotonic(), self._clock.now()
         self._observer.began()
         snapshot = Snapshot(obj) if is_checked(self._runs) else None
         outcome: Outcome = Stopped()
+        current_notes.set(notes)
         try:
             attempt = Attempt(
                 self.reconciler, run, ctx, self._clock, failures=state.failures, is_stopping=self._workers.is_stopping
             )
             outcome = await attempt.run()
         finally:
+            current_notes.set(None)
             seconds = self._clock.monotonic() - started
             self._observer.ended(outcome, seconds)
         if isinstance(outcome, RetryLater):
@@ -376,9 +393,19 @@ class Controller(Generic[K]):
         if self._options.history is None:
             return
         try:
-            self._options.history.add(
-                reconcile_of(self.reconciler.name, state, request, run, outcome, timing, failures=failures)
-            )
+            reconcile = reconcile_of(self.reconciler.name, state, request, run, outcome, timing, failures=failures)
+            self._options.history.add(reconcile)
+            if run.notes is not None and self._options.recordings is not None and not run.notes.is_too_much:
+                masking = Masking(run.redactor(), run.secret_values())
+                self._options.recordings.add(
+                    recording_of(
+                        run.notes,
+                        reconcile,
+                        masking,
+                        operator=self._options.target,
+                        manager=self._options.client.field_manager,
+                    )
+                )
         except Exception as error:  # noqa: BLE001 - see above
             extra = {"controller": self.reconciler.name, "key": str(state.key), "error": text_of(error)}
             _log.warning("a run is missing in the history", extra=extra)

@@ -25,7 +25,7 @@ part of every client of a controller.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -39,8 +39,10 @@ from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions
 from steersman.controller.reports.observer import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
+from steersman.controller.run.recording import RecordingTransport
 from steersman.errors import ConfigError, LeadershipLost
 from steersman.history.history import History
+from steersman.history.recordings import Recordings
 from steersman.history.records import ObjectName
 from steersman.history.redaction import SecretMemory
 from steersman.history.state import LeadershipState
@@ -100,6 +102,9 @@ class ManagerOptions:
     history: tuple[Listen, ...] = ()
     #: Where the web view is served, and to whom; ``None`` for nowhere.
     web_view: WebViewServing | None = None
+    #: Keep what reconciles read and send, for tests and replays: each operator's ``module:name`` by its name.
+    #: ``None`` keeps nothing.
+    record: Mapping[str, str] | None = None
     #: Seconds that current runs get to finish.
     grace: float = 30.0
     #: Seconds that caches get to sync.
@@ -142,6 +147,8 @@ class Manager:
         #: What the operators did and why.
         self.history = History()
         self._secrets = SecretMemory()
+        #: What the newest reconciles read and sent; ``None`` unless that was asked for.
+        self.recordings = None if self._options.record is None else Recordings()
         self._informers: Informers | None = None
         self.health = Checks()
         self.readiness = Checks()
@@ -273,6 +280,7 @@ class Manager:
             self._options.cluster,
             self._options.namespaces,
             self._started,
+            self.recordings,
         )
         return LiveIntrospection(
             facts,
@@ -306,6 +314,8 @@ class Manager:
         transport: Transport = self._transport
         if leadership is not None:
             transport = FencedTransport(transport, leadership)
+        if self.recordings is not None:
+            transport = RecordingTransport(transport)
         self._controllers.clear()
         self._background.clear()
         for operator in self._operators:
@@ -352,6 +362,8 @@ class Manager:
             carry_out=self._options.carry_out,
             namespaces=self._options.namespaces,
             history=self.history,
+            recordings=self.recordings,
+            target=(self._options.record or {}).get(client.field_manager, ""),
             secrets=self._secrets,
             observer=self.metrics.controller(name, reconciler.options.workers),
             queue_observer=self.metrics.queue(name),

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from steersman.cli import main
 from steersman.clock import RealClock
+from steersman.history.recordings import Recording, Recordings
 from steersman.history.records import (
     CauseRecord,
     CauseType,
@@ -207,3 +208,27 @@ async def test_a_request_target_may_be_anything(target: str) -> None:
     HistoryApp(SampleIntrospection(), [SITE]).handle(Request("GET", target), exchange)
     assert exchange.response is not None
     assert exchange.response.status == 404
+
+
+async def test_an_operator_that_records_nothing_says_how_it_would() -> None:
+    """`steer run` keeps no objects unless it is asked to."""
+    async with serving(SampleIntrospection()):
+        found = await steer("site/a", "--save-test", "never.py")
+    assert found.exit_code == 1
+    assert "does not record what reconciles read: run it with --record, or use `steer dev`" in found.stderr
+
+
+async def test_an_object_without_recordings_says_so(tmp_path: Path) -> None:
+    """It has not run since the operator started, or not with that number."""
+    source = SampleIntrospection()
+    source.recorded = Recordings()
+    async with serving(source):
+        none = await steer("site/a", "--export", str(tmp_path / "a.json"))
+        source.recorded.add(
+            Recording(
+                object=ObjectName("Site", "default", "a", "example.com"), controller="s", number=3, started=STARTED
+            )
+        )
+        other = await steer("site/a", "--export", str(tmp_path / "a.json"), "--reconcile", "9")
+    assert (none.exit_code, none.stderr) == (1, "steer: no reconcile of it was recorded yet\n")
+    assert (other.exit_code, other.stderr) == (1, "steer: reconcile 9 is not recorded; recorded are 3\n")

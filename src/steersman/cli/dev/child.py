@@ -135,7 +135,7 @@ def _run(orders: Orders, reporter: Reporter, begin: threading.Event) -> None:
     reporter.send(Loaded(operator.name, controllers, list(kinds_of(operator))))
     begin.wait()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(_operate(operator, Path(orders.kubeconfig), reporter))
+        runner.run(_operate(operator, orders, reporter))
 
 
 def kinds_of(operator: "Operator") -> Iterable[Kind]:
@@ -167,7 +167,7 @@ def _web_view(make_actions: "Callable[[ReconcileNow], Actions]") -> "WebViewServ
     )
 
 
-async def _operate(operator: "Operator", kubeconfig: Path, reporter: Reporter) -> None:
+async def _operate(operator: "Operator", orders: Orders, reporter: Reporter) -> None:
     import socket
 
     from steersman.cli.dev.injected_faults import InjectedFaults
@@ -181,7 +181,8 @@ async def _operate(operator: "Operator", kubeconfig: Path, reporter: Reporter) -
     from steersman.transport.config import ClusterConfig
 
     real = RealClock()
-    clock, faults, config = MovableClock(real), InjectedFaults(real), ClusterConfig.from_kubeconfig(kubeconfig)
+    clock, faults = MovableClock(real), InjectedFaults(real)
+    config = ClusterConfig.from_kubeconfig(Path(orders.kubeconfig))
 
     async def report(manager: "Manager") -> None:
         await manager.wait_ready()
@@ -195,6 +196,7 @@ async def _operate(operator: "Operator", kubeconfig: Path, reporter: Reporter) -
         options = ManagerOptions(
             web_view=_web_view(lambda reconcile: PageActions(client, reconcile, faults, clock, real)),
             install_crds=True,
+            record={operator.name: orders.target},
             grace=GRACE,
             instance=socket.gethostname(),
             webhooks=WebhookServing().front([operator], is_local=True),

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 from steersman.cli.parameters import parse_object
-from steersman.cli.printable import printable, printable_json
+from steersman.cli.why.saving import Saving
+from steersman.history.printable import printable, printable_json
 
 if TYPE_CHECKING:
     from steersman.cli.why.operators import RunningOperator
     from steersman.history.records import ObjectView
     from steersman.history.state import ObjectSummary, Overview
 
+_NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 #: Returns the operators that can be asked; raises ``ClickException`` if there is none.
 FindOperators: TypeAlias = Callable[[], Awaitable[list["RunningOperator"]]]
 
@@ -36,6 +38,10 @@ _SHOWN = 20
 @click.option("--operator-namespace", metavar="NAME", help="Namespace of the operator's pods; default: all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--follow", "-f", is_flag=True, help="Go on with what happens next, until Ctrl-C.")
+@click.option("--save-test", type=_NEW_FILE, help="Write a recorded reconcile as a pytest.")
+@click.option("--export", type=_NEW_FILE, help="Write the recorded reconciles for `steer replay`.")
+@click.option("--reconcile", "number", type=int, metavar="N", help="Number of the reconcile to write.")
+@click.option("--operator", metavar="MODULE:OPERATOR", help="Operator that the test imports; default: that which ran.")
 def command(  # noqa: PLR0913 - the options of the command, each by its name
     target: str | None,
     *,
@@ -45,6 +51,10 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     operator_namespace: str | None,
     as_json: bool,
     follow: bool,
+    save_test: Path | None,
+    export: Path | None,
+    number: int | None,
+    operator: str | None,
 ) -> None:
     """Explain what a running operator does about an object, and why.
 
@@ -55,18 +65,28 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     The operator is one on this machine (`steer dev`, `steer run`), or with --context or --kubeconfig one that was
     deployed: it is reached by a port-forward to its pod, with your own permissions.
 
+    --save-test and --export need an operator that records what reconciles read: `steer dev` does, and `steer run` does
+    with --record. Of a test, the reconcile is the last one that failed or changed something, unless --reconcile names
+    it. The contents of Secrets are replaced.
+
     \b
     Examples:
       $ steer why custompod/a
       $ steer why custompod/a -n shop --follow
+      $ steer why custompod/a --save-test tests/test_found.py
       $ steer why --context my-cluster
     """
     where = _Where(kubeconfig, context, operator_namespace)
     resource, name = parse_object(target) if target is not None else ("", "")
     if follow and (not name or as_json):
         raise click.UsageError("--follow needs KIND/NAME, and prints text")
+    saving = Saving(export=export, test=save_test, number=number, operator=operator)
+    if saving.is_asked and (not name or as_json or follow):
+        raise click.UsageError("--save-test and --export need KIND/NAME, and neither --json nor --follow")
+    if (number is not None or operator is not None) and not saving.is_asked:
+        raise click.UsageError("--reconcile and --operator belong to --save-test or --export")
     question = _Question(resource, namespace, name, as_json=as_json, follow=follow)
-    asyncio.run(_ask(question, where))
+    asyncio.run(_save(question, where, saving) if saving.is_asked else _ask(question, where))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +164,24 @@ async def _ask(question: _Question, where: _Where) -> None:
             _print_lines(explain(view, datetime.now().astimezone()))
             if not view.exists:
                 sys.exit(1)
+
+
+async def _save(question: _Question, where: _Where, saving: Saving) -> None:
+    """Write recorded reconciles of an object into files."""
+    from steersman.cli.why.operators import NoOperatorAnswer
+
+    asked = question.resource, question.namespace, question.name
+    async with where.finder() as find:
+        refusals: list[str] = []
+        for operator in await find():
+            try:
+                found = await operator.recordings(*asked)
+            except NoOperatorAnswer as refusal:
+                refusals.append(str(refusal))
+            else:
+                saving.write(found)
+                return
+    raise click.ClickException(printable("; ".join(dict.fromkeys(refusals))))
 
 
 async def _follow(question: _Question, view: "ObjectView", find: FindOperators) -> None:

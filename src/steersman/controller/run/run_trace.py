@@ -1,7 +1,7 @@
 """`RunTrace`: what one run reads, writes and reports, noted while it happens.
 
 Notes are cheap: they refer to bytes that exist anyway. They are compared once, when the run has ended and its record is
-made (``reconcile_record``): only then all Secrets are known that the run has read, so that nothing is cut or kept before
+made (``reconcile_record``): only then all Secrets are known that the run has read, so that nothing is cut or kept until
 its secrets can be masked. The content of confidential kinds is not even referred to.
 """
 
