@@ -1,60 +1,25 @@
 """Who may act from the web view: in `steer dev` the page with its token, in `steer run` nobody."""
 
-import http.client
-import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
-from tests.cli.dev.terminal import Dev
 from tests.support.shop_project import TARGET, write_shop
+from tests.support.terminal import Dev
+from tests.support.web_view import View, url_in
 
 ACTION = {"action": "fault", "fault": "conflict"}
-
-
-class View:
-    """The web view of a process, asked without a browser."""
-
-    def __init__(self, url: str) -> None:
-        self.host = urlsplit(url).netloc
-        self.token = url.partition("#token=")[2]
-
-    def post(self, path: str, body: object, **headers: str) -> tuple[int, Any]:
-        """Send a POST as the page does; headers replace those of the page."""
-        known = {
-            "authorization": f"Bearer {self.token}",
-            "content-type": "application/json",
-            "origin": f"http://{self.host}",
-        }
-        sent = {**known, **{name.replace("_", "-"): value for name, value in headers.items()}}
-        connection = http.client.HTTPConnection(self.host, timeout=30)
-        try:
-            connection.request("POST", path, json.dumps(body), {name: value for name, value in sent.items() if value})
-            response = connection.getresponse()
-            return response.status, json.loads(response.read())
-        finally:
-            connection.close()
 
 
 @pytest.fixture(autouse=True)
 def own_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the sockets of the processes apart from others."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-
-
-def url_in(text: str) -> str:
-    """Return the address of the web view in the output of a command."""
-    found = re.search(r"http://127\.0\.0\.1:\d+/#token=\S+", text)
-    assert found is not None, text
-    return found[0]
 
 
 def test_in_steer_dev_only_the_page_with_its_token_acts(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from steersman.cli import main
-from tests.cli.dev.terminal import Dev
-from tests.cli.dev.test_web_view_actions import View, url_in
 from tests.support.shop_project import CODE, TARGET, write_shop
+from tests.support.terminal import Dev
+from tests.support.web_view import View, url_in
 
 SHOP = "apiVersion: web.example.com/v1\nkind: Shop\nmetadata:\n  name: a\nspec:\n  shelves: 2\n"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.dev.terminal import Dev
-from tests.cli.dev.test_web_view_actions import url_in
 from tests.support.shop_project import TARGET, write_shop
+from tests.support.terminal import Dev
+from tests.support.web_view import url_in
 from tests.webview.browser.chromium import Look, Window, needs_chromium, window
 
 pytestmark = needs_chromium
