@@ -41,7 +41,7 @@ def reconcile_of(  # noqa: PLR0913 - all that is known of a run
 ) -> Reconcile:
     """Return the record of a run; ``failures`` is how many runs before it failed in a row."""
     redactor = run.redactor()
-    mask: Mask = str if redactor.is_idle else redactor.text
+    mask: Mask = str if redactor is None else redactor.text
     trace, obj, end = run.trace, run.obj, _end_of(outcome, mask)
     writes, conditions = trace.writes(mask)
     name = name_of(obj)
@@ -69,7 +69,10 @@ def reconcile_of(  # noqa: PLR0913 - all that is known of a run
         next=Next(timing.next_run, end.waits_for),
     )
     # Texts were masked before they were cut; this also masks names, and whatever a record will hold one day.
-    return record if redactor.is_idle else redactor.record(record)
+    if redactor is None:
+        return record
+    masked: Reconcile = redactor.record(record)
+    return masked
 
 
 def _end_of(outcome: Outcome, mask: Mask) -> _End:

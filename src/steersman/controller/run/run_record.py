@@ -12,6 +12,7 @@ from steersman.controller.run.status_draft import READY
 from steersman.history.records import Verb
 from steersman.history.redaction import Redactor, SecretMemory
 from steersman.informer.store import Store
+from steersman.json_types import JsonObject
 from steersman.objects.codec import bytes_read
 from steersman.objects.resource import KubeObject, Status
 
@@ -68,13 +69,16 @@ class RunRecord(Generic[K]):
             self._secrets += secrets
             self._memory.learn(_contents(secrets))
 
-    def redactor(self) -> Redactor:
-        """Return what masks the contents of Secrets in texts about this run."""
+    def redactor(self) -> Redactor | None:
+        """Return what masks the contents of Secrets in texts about this run; ``None`` if the process knows none."""
+        if not self._memory.has_values:
+            return None
         return Redactor(self._memory, _contents(self._secrets), about=name_of(self.obj))
 
     def mask(self, text: str) -> str:
         """Return a text without the contents of Secrets."""
-        return self.redactor().text(text)
+        redactor = self.redactor()
+        return text if redactor is None else redactor.text(text)
 
     # Writes: the key is held back until the caches show them.
 
@@ -88,7 +92,7 @@ class RunRecord(Generic[K]):
         """Register a write of the reconciled object."""
         self.wrote(obj, before=self.obj.resource_version, data=bytes_read(self.obj))
 
-    def wrote_status(self, written: Written, before: Any, after: Any) -> None:
+    def wrote_status(self, written: Written, before: JsonObject, after: JsonObject) -> None:
         """Register a write of the status of the reconciled object, with what it was and is."""
         self.trace.wrote_status(self.obj, written.resource_version, before, after)
         informer = self._caches.find(type(self.obj))

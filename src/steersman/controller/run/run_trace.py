@@ -1,17 +1,18 @@
 """`RunTrace`: what one run reads, writes and reports, noted while it happens.
 
-Notes are cheap: they refer to bytes that exist anyway. They are compared once, when the run has ended and its record is
-made (``reconcile_record``): only then all Secrets are known that the run has read, so that nothing is cut or kept before
-its secrets can be masked. The content of confidential kinds is not even referred to.
+Notes are cheap: they refer to bytes that exist anyway. They are compared once, when the run has ended and its record
+is made (``reconcile_record``): only then all Secrets are known that the run has read, so that nothing is cut or kept
+before its secrets can be masked. The content of confidential kinds is not even referred to.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from msgspec import MsgspecError
+
 from steersman.controller.reports.writes import ExternalWrite
 from steersman.controller.run.failure_text import cut, failure_text
-from steersman.errors import DecodeError
-from steersman.history.differences import Mask, field_changes, without_bookkeeping
+from steersman.history.differences import Mask, field_changes, object_changes
 from steersman.history.records import (
     REMOVED,
     ConditionRecord,
@@ -24,7 +25,8 @@ from steersman.history.records import (
     WriteRecord,
 )
 from steersman.informer.informer import Informer
-from steersman.objects.codec import bytes_read, decode_json
+from steersman.json_types import JsonObject
+from steersman.objects.codec import bytes_read
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.protocol.confidential import is_confidential_resource
@@ -47,8 +49,8 @@ class _WriteNote(NamedTuple):
 class _StatusNote(NamedTuple):
     object: ObjectName
     version: str
-    before: Any
-    after: Any
+    before: JsonObject
+    after: JsonObject
 
 
 class RunTrace:
@@ -82,7 +84,7 @@ class RunTrace:
         content = (before, bytes_read(obj)) if compares else (None, None)
         self._writes.append(_WriteNote(verb, name_of(obj), obj.resource_version, *content))
 
-    def wrote_status(self, obj: KubeObject, version: str, before: Any, after: Any) -> None:
+    def wrote_status(self, obj: KubeObject, version: str, before: JsonObject, after: JsonObject) -> None:
         """Note a write of the status."""
         self._writes.append(_StatusNote(name_of(obj), version, before, after))
 
@@ -122,7 +124,7 @@ class RunTrace:
 
 def plain_text(value: object) -> str:
     """Return a text that can be encoded, whatever an author passes: ``os.fsdecode`` makes texts that cannot."""
-    return str(value).encode("utf-8", "replace").decode()
+    return "" if value == "" else str(value).encode("utf-8", "replace").decode()
 
 
 def name_of(obj: KubeObject) -> ObjectName:
@@ -150,30 +152,31 @@ def _write_of(note: _WriteNote, mask: Callable[[str], str]) -> WriteRecord:
 
 def _differences(before: bytes, after: bytes, mask: Mask) -> tuple[tuple[FieldChange, ...], int]:
     try:
-        return field_changes(without_bookkeeping(decode_json(before)), without_bookkeeping(decode_json(after)), mask)
-    except (DecodeError, RecursionError):
+        return object_changes(before, after, mask)
+    except (MsgspecError, RecursionError):
         return _NO_CHANGES
 
 
-def _without_conditions(status: Any) -> Any:
-    if not status:
-        return {}
+def _without_conditions(status: JsonObject) -> JsonObject:
     return {name: value for name, value in status.items() if name != "conditions"}
 
 
 def _changed_conditions(note: _StatusNote, mask: Mask) -> list[ConditionRecord]:
     """Return the conditions that a write of the status set or removed."""
-    before, after = ((status or {}).get("conditions") or [] for status in (note.before, note.after))
-    if before == after or not isinstance(before, list) or not isinstance(after, list):
+    before, after = note.before.get("conditions") or [], note.after.get("conditions") or []
+    if before == after or before.__class__ is not list or after.__class__ is not list:
         return []
-    former = [_condition(one, mask) for one in before]
-    present = [_condition(one, mask) for one in after]
-    types = {one.type for one in present}
-    removed = [ConditionRecord(one.type, REMOVED) for one in former if one.type not in types]
-    return [one for one in present if one not in former] + removed
+    # Times and generations change more often than what they are about.
+    former = [_condition_texts(one) for one in before]
+    present = [_condition_texts(one) for one in after]
+    types = {one[0] for one in present}
+    changed = [ConditionRecord(*[cut(mask(text)) for text in one]) for one in present if one not in former]
+    return changed + [ConditionRecord(cut(mask(one[0])), REMOVED) for one in former if one[0] not in types]
 
 
-def _condition(condition: Any, mask: Mask) -> ConditionRecord:
-    fields = condition if isinstance(condition, dict) else {}
-    texts = (str(fields.get(name) or "") for name in ("type", "status", "reason", "message"))
-    return ConditionRecord(*(cut(mask(text)) for text in texts))
+def _condition_texts(condition: Any) -> tuple[str, str, str, str]:
+    """Return type, status, reason and message of a condition."""
+    if condition.__class__ is not dict:
+        return "", "", "", ""
+    text = condition.get
+    return str(text("type", "")), str(text("status", "")), str(text("reason", "")), str(text("message", ""))
