@@ -1,4 +1,4 @@
-"""What the history costs: CPU of a reconcile with and without the recorder, taking turns in one run, and bytes a record.
+"""What the history costs: CPU of a reconcile with and without the recorder in turns, and the bytes of a record.
 
 An operator in this process reconciles a few objects again and again, on a server in another process: every run changes
 a field of the status and a condition, and in the second measurement also a child. Each block of reconciles is measured
@@ -125,7 +125,8 @@ def main() -> None:
         cost = statistics.median(one - other for one, other in zip(recorded, bare, strict=True))
         print(
             f"{what}: {on * 1e6:.0f} µs CPU a reconcile, {off * 1e6:.0f} without the recorder: {cost * 1e6:.1f} µs, "
-            f"{cost / off:.1%} (budget {BUDGET:.0%}); {history.bytes / len(history):.0f} bytes a record (budget {BYTES})"
+            f"{cost / off:.1%} (budget {BUDGET:.0%}); "
+            f"{history.bytes / len(history):.0f} bytes a record (budget {BYTES})"
         )
 
 

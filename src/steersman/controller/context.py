@@ -104,7 +104,7 @@ class Context(Generic[K]):
             found = informer.get(key)
         else:
             informer = None
-            found = await self._client.try_get(kind, key.name, key.namespace or None)
+            found = await self._run.trace.request(self._client.try_get(kind, key.name, key.namespace or None))
         self._run.trace.read_object(kind, key, found, informer)
         if found is not None:
             self._run.saw([found])
@@ -123,10 +123,13 @@ class Context(Generic[K]):
         else:
             informer = None
             labels = "" if selector is None else str(selector)
-            found = [obj async for obj in self._client.list(kind, namespace=place, label_selector=labels)]
+            found = await self._run.trace.request(self._listed(kind, place, labels))
         self._run.trace.read_list(kind, len(found), informer)
         self._run.saw(found)
         return found
+
+    async def _listed(self, kind: type[C], namespace: str, labels: str) -> builtins.list[C]:
+        return [obj async for obj in self._client.list(kind, namespace=namespace, label_selector=labels)]
 
     def owned(self, kind: type[C]) -> builtins.list[C]:
         """Return the objects of an owned kind that the reconciled one controls, by its uid, from the cache."""
@@ -320,9 +323,7 @@ class Context(Generic[K]):
         counted, logged and recorded by ``system`` and ``description``, which must not contain secrets.
         """
         writes = self._environment.external_writes
-        return await writes.run(
-            system, description, write, obj=self._obj, log=self.log, on_ended=self._run.trace.external_write
-        )
+        return await writes.run(system, description, write, log=self.log, on_ended=self._run.trace.external_write)
 
     def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
         """Wait in a plain ``def`` reconciler for the result of an async method: ``ctx.wait(ctx.apply(obj))``."""
@@ -336,7 +337,7 @@ class Context(Generic[K]):
     async def _send(self, obj: KubeObject, request: Awaitable[T]) -> T:
         """Wait for a write; note it if it fails."""
         try:
-            return await request
+            return await self._run.trace.request(request)
         except SteersmanError as error:
             self._run.trace.failed(obj, error)
             raise

@@ -37,7 +37,7 @@ from steersman.concurrency import background, cleanup, wait_ready
 from steersman.controller.controller import Controller
 from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions
-from steersman.controller.reports.observer import FailureListener, ignore_failure
+from steersman.controller.reports.failures import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.errors import ConfigError, LeadershipLost
 from steersman.history.history import History
@@ -140,6 +140,7 @@ class Manager:
             self.metrics.include(operator.metrics)
         #: What the operators did and why.
         self.history = History()
+        self.history.listen(self.metrics.count)
         self._secrets = SecretMemory()
         self._informers: Informers | None = None
         self.health = Checks()
@@ -333,6 +334,7 @@ class Manager:
         fence: WriteFence | None,
     ) -> Controller[Any]:
         name = reconciler.name
+        self.metrics.controller(name, reconciler.options.workers)
         options = ControllerOptions(
             client=client,
             informers=informers,
@@ -344,7 +346,6 @@ class Manager:
             namespaces=self._options.namespaces,
             history=self.history,
             secrets=self._secrets,
-            observer=self.metrics.controller(name, reconciler.options.workers),
             queue_observer=self.metrics.queue(name),
             on_failure=self._options.on_failure,
         )

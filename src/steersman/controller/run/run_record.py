@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 from steersman.client.interfaces import Written
+from steersman.clock import Clock
 from steersman.controller.keys.key_state import WatchedSelection
 from steersman.controller.reports.writes import Target, Write, target_of
 from steersman.controller.run.environment import Caches, covers, is_secret
@@ -32,7 +33,7 @@ class OnWrite(Protocol):
 class RunRecord(Generic[K]):
     """The record of one run for one object."""
 
-    def __init__(self, obj: K, caches: Caches, on_write: OnWrite, memory: SecretMemory) -> None:
+    def __init__(self, obj: K, caches: Caches, on_write: OnWrite, memory: SecretMemory, clock: Clock) -> None:
         self.obj = obj
         self._memory = memory
         self._caches = caches
@@ -50,7 +51,7 @@ class RunRecord(Generic[K]):
         #: Whether the author has written the reconciled object, not counting its status.
         self.wrote_itself = False
         #: What the run read, wrote and reported, for the history.
-        self.trace = RunTrace()
+        self.trace = RunTrace(clock)
         self._secrets: list[Any] = []
 
     @property
