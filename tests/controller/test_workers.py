@@ -262,7 +262,9 @@ async def test_a_run_whose_coroutine_is_closed_ends_quietly() -> None:
         options = SimpleNamespace(client=cluster.client, clock=clock)
         environment: Any = SimpleNamespace(options=options, caches=None)
         widget = Widget(meta("a", "default", uid="u"), WidgetSpec())
-        record = RunRecord(widget, environment.caches, on_write=lambda *_, **__: None, memory=SecretMemory())
+        record = RunRecord(
+            widget, environment.caches, on_write=lambda *_, **__: None, memory=SecretMemory(), clock=FakeClock()
+        )
         ctx = Context(record, environment, why=(), fields={})
         run = Attempt(operator.reconcilers[0], record, ctx, clock).run()
         await tasks.create_task(begin())

@@ -58,18 +58,46 @@ def field_changes(
     return tuple(comparison.found[:LIMIT]), max(len(comparison.found) - LIMIT, 0)
 
 
-def without_bookkeeping(document: Mapping[str, Any]) -> JsonObject:
-    """Return an object without the fields that change with every write."""
-    metadata = document.get("metadata")
-    if not isinstance(metadata, Mapping):
-        return dict(document)
-    return {**document, "metadata": {key: value for key, value in metadata.items() if key not in _ALWAYS}}
+def object_changes(before: bytes, after: bytes, mask: Mask = str) -> tuple[tuple[FieldChange, ...], int]:
+    """Return the fields in which two states of an object differ, except those that change with every write.
+
+    Only the parts whose bytes differ are decoded. Raises ``msgspec.MsgspecError`` if one is not a JSON object.
+    """
+    old, new = _differing(_parts(before), _parts(after))
+    if "metadata" in old and "metadata" in new:
+        fields = (_parts(old.pop("metadata")), _parts(new.pop("metadata")))
+        old_fields, new_fields = _differing(*({key: one[key] for key in one if key not in _ALWAYS} for one in fields))
+        return field_changes(
+            {"metadata": _decoded(old_fields), **_decoded(old)},
+            {"metadata": _decoded(new_fields), **_decoded(new)},
+            mask,
+        )
+    return field_changes(_decoded(old), _decoded(new), mask)
+
+
+_parts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode = msgspec.json.Decoder().decode
+_Parts = dict[str, msgspec.Raw]
+
+
+def _differing(old: _Parts, new: _Parts) -> tuple[_Parts, _Parts]:
+    """Return the members of two objects whose bytes differ."""
+    changed = [key for key in old if old[key] != new.get(key)]
+    return {key: old[key] for key in changed}, {
+        key: value for key, value in new.items() if key not in old or key in changed
+    }
+
+
+def _decoded(parts: _Parts) -> JsonObject:
+    return {key: _decode(value) for key, value in parts.items()}
 
 
 def value_text(value: Any, mask: Mask = str) -> str:
     """Return a value on one line, masked and cut short; empty for an absent one."""
     if value is None:
         return ""
+    if value.__class__ is int:
+        return str(value)
     if value.__class__ is str and value:
         return _cut(without_credentials(mask(" ".join(value.split()))), _VALUE)
     if value.__class__ in (dict, list):

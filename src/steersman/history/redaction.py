@@ -136,6 +136,11 @@ class SecretMemory:
                     longest = length
         return longest
 
+    @property
+    def has_values(self) -> bool:
+        """Whether any value was learned, so that texts can have secrets at all."""
+        return bool(self._young.values)
+
     def __len__(self) -> int:
         return len(self._young.values | self._old.values)
 
@@ -154,11 +159,6 @@ class Redactor:
         self._known = "" if about is None else "\n".join(about)
         short = {form for secret in secrets for form in _short_forms_of(secret)}
         self._short = sorted((form for form in short if form not in self._known), key=len, reverse=True)
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing is known, so that no text can be changed."""
-        return not self._short and not len(self._memory)
 
     def text(self, text: str) -> str:
         """Return a text without secrets."""

@@ -37,7 +37,7 @@ from steersman.concurrency import background, cleanup, wait_ready
 from steersman.controller.controller import Controller
 from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions
-from steersman.controller.reports.observer import FailureListener, ignore_failure
+from steersman.controller.reports.failures import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.controller.run.recording import RecordingTransport
 from steersman.errors import ConfigError, LeadershipLost
@@ -146,6 +146,7 @@ class Manager:
             self.metrics.include(operator.metrics)
         #: What the operators did and why.
         self.history = History()
+        self.history.listen(self.metrics.count)
         self._secrets = SecretMemory()
         #: What the newest reconciles read and sent; ``None`` unless that was asked for.
         self.recordings = None if self._options.record is None else Recordings()
@@ -355,6 +356,7 @@ class Manager:
         fence: WriteFence | None,
     ) -> Controller[Any]:
         name = reconciler.name
+        self.metrics.controller(name, reconciler.options.workers)
         options = ControllerOptions(
             client=client,
             informers=informers,
@@ -368,7 +370,6 @@ class Manager:
             recordings=self.recordings,
             target=(self._options.record or {}).get(client.field_manager, ""),
             secrets=self._secrets,
-            observer=self.metrics.controller(name, reconciler.options.workers),
             queue_observer=self.metrics.queue(name),
             on_failure=self._options.on_failure,
         )

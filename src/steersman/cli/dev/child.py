@@ -18,8 +18,8 @@ from msgspec import Struct
 from msgspec.json import decode, encode
 
 from steersman.cli.dev.error_location import place_of, text_of
-from steersman.cli.dev.log_reports import CONTROLLER_LOG, ReportHandler
-from steersman.cli.dev.reports import Failed, Kind, Loaded, Queue, Queues, Report, Running, line_of
+from steersman.cli.dev.log_reports import ReportHandler
+from steersman.cli.dev.reports import Failed, Kind, Loaded, Queue, Queues, Reconciled, Report, Running, line_of
 from steersman.clock import Clock, RealClock
 
 if TYPE_CHECKING:
@@ -87,7 +87,6 @@ def main() -> None:
     level = logging.DEBUG if orders.verbose else logging.INFO
     logging.getLogger().handlers[:] = [ReportHandler(reporter.send, root, level)]
     logging.getLogger().setLevel(level)
-    logging.getLogger(CONTROLLER_LOG).setLevel(logging.DEBUG)
     if not orders.verbose:  # that it starts and stops is told otherwise
         logging.getLogger("steersman.manager").setLevel(logging.WARNING)
     begin = threading.Event()
@@ -139,15 +138,14 @@ def _run(orders: Orders, reporter: Reporter, begin: threading.Event) -> None:
 
 
 def kinds_of(operator: "Operator") -> Iterable[Kind]:
-    """Return every kind that an operator watches, its own first."""
+    """Yield every kind that an operator watches, its own first; several versions of a kind are one."""
     from steersman.objects.resource import resource_of
 
     options = [reconciler.options for reconciler in operator.reconcilers]
     owned = (kind for one in options for kind in one.owns)
     watched = (watch.kind for one in options for watch in one.watches)
-    for kind in dict.fromkeys([*operator.kinds, *owned, *watched]):
-        resource = resource_of(kind)
-        yield Kind(resource.gvk.kind, resource.gvr.group_resource)
+    resources = map(resource_of, [*operator.kinds, *owned, *watched])
+    yield from dict.fromkeys(Kind(one.gvk.kind, one.gvr.group_resource) for one in resources)
 
 
 def _web_view(make_actions: "Callable[[ReconcileNow], Actions]") -> "WebViewServing | None":
@@ -185,6 +183,7 @@ async def _operate(operator: "Operator", orders: Orders, reporter: Reporter) -> 
     config = ClusterConfig.from_kubeconfig(Path(orders.kubeconfig))
 
     async def report(manager: "Manager") -> None:
+        manager.history.listen(lambda run: reporter.send(Reconciled(run)))
         await manager.wait_ready()
         reporter.send(Running(reporter.now(), operator.name))
         await _report_queues(manager, reporter, real)

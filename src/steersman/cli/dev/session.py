@@ -26,6 +26,7 @@ from steersman.cli.dev.log_reports import ReportHandler
 from steersman.cli.dev.operator_process import Start, operator_process
 from steersman.cli.dev.project_files import FileWatch, ProjectFiles
 from steersman.cli.dev.reports import Changed, Failed, Report
+from steersman.cli.dev.view.controls import Controls
 from steersman.cli.dev.view.dashboard_state import DashboardState
 from steersman.cli.dev.view.object_counts import Count, ObjectCounts
 from steersman.cli.dev.view.plain_view import PlainView
@@ -87,6 +88,7 @@ class Session:
         self._options = options
         self._clock = clock
         self._dashboard = DashboardState(_name_of(options))
+        self._controls = Controls()
         self._news = asyncio.Event()
         self._view = DeferredView()
         self._kubeconfig: KubeconfigFile | None = None
@@ -208,12 +210,17 @@ class Session:
         from steersman.cli.dev.view.screen import ServerAddress
 
         address = ServerAddress(url, export, web_view)
-        return LiveView(Console(), lambda: self._screen(address), self._farewell)
+        return LiveView(Console(), lambda: self._screen(address), self._farewell, self._on_key)
 
     def _screen(self, address: "ServerAddress") -> "Screen":
         from steersman.cli.dev.view.screen import Screen
 
-        return Screen(self._dashboard, address, self._counts(), self._clock.monotonic() - self._started)
+        age = self._clock.monotonic() - self._started
+        return Screen(self._dashboard, address, self._counts(), age, self._clock.now(), self._controls)
+
+    def _on_key(self, key: str) -> None:
+        self._controls.press(key)
+        self._news.set()
 
     def _counts(self) -> list[tuple[str, Count]]:
         """Count the kinds that the operator watches, then the existing workloads."""

@@ -210,7 +210,7 @@ class Attempt(Generic[K]):
             await self._write_status(draft, outcome)
             # requeue_after: the cleanup has started something that is not finished yet, so the finalizer stays.
             return Done(self._record.again_after) if isinstance(outcome, Done) else outcome
-        left = await remove_finalizer(self._ctx.client, self._obj, finalizer)
+        left = await self._record.trace.request(remove_finalizer(self._ctx.client, self._obj, finalizer))
         if left is not None and left.metadata.finalizers:
             self._record.wrote_own(left)
         else:
@@ -253,14 +253,15 @@ class Attempt(Generic[K]):
     async def _ensure_finalizer(self) -> None:
         if self._reconciler.finalizer in self._obj.metadata.finalizers:
             return
-        updated = await add_finalizer(self._ctx.client, self._obj, self._reconciler.finalizer)
+        adding = add_finalizer(self._ctx.client, self._obj, self._reconciler.finalizer)
+        updated = await self._record.trace.request(adding)
         self._record.wrote_own(updated)
         self._obj.metadata.finalizers = updated.metadata.finalizers
         self._obj.metadata.resource_version = updated.metadata.resource_version
 
     async def _write_status(self, draft: StatusDraft, outcome: Outcome) -> None:
         try:
-            written = await draft.write(self._ctx.client)
+            written = await self._record.trace.request(draft.write(self._ctx.client))
         except SteersmanError as error:
             if not isinstance(outcome, (Failed, Outdated)):
                 raise
@@ -268,7 +269,7 @@ class Attempt(Generic[K]):
             self._ctx.log.warning("cannot write the status of a failed run", extra={"error": text_of(error)})
             return
         if written is not None:
-            self._record.wrote_status(written, *draft.documents())
+            self._record.wrote_status(written, *draft.documents)
 
     # Reporting in conditions and events.
 

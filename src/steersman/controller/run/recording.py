@@ -22,13 +22,13 @@ from typing import Any, Final
 import msgspec
 
 from steersman.errors import DecodeError, TransportError
-from steersman.history.differences import is_confidential_name, without_bookkeeping
+from steersman.history.differences import is_confidential_name
 from steersman.history.recordings import RecordedWrite, Recording
 from steersman.history.records import Reconcile
 from steersman.history.redaction import MASK, REMEMBERED, SHORTEST, Redactor, without_credentials
 from steersman.json_types import JsonObject
 from steersman.objects.codec import bytes_read, decode_json
-from steersman.objects.identity import ApiResource
+from steersman.objects.identity import ApiResource, ObjectKey
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.protocol.confidential import is_confidential, is_confidential_resource, without_quoted_values
 from steersman.protocol.http import SAFE_METHODS, Request, Response, Upgraded
@@ -41,6 +41,8 @@ _APPLY: Final = "application/apply-patch+yaml"
 _FAILED: Final = 400
 #: The annotation in which kubectl keeps the whole object.
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+#: Fields of metadata that change with every write.
+_BOOKKEEPING: Final = frozenset({"managedFields", "resourceVersion", "generation"})
 #: Elements of a list whose name says what their value is.
 _VALUE: Final = "value"
 
@@ -63,12 +65,12 @@ class RunNotes:
         for obj in objects:
             data = bytes_read(obj)
             if data is not None and len(self._objects) <= _MOST:
-                self.had(resource_of(type(obj)), obj.namespace, obj.name, data)
+                self.had(resource_of(type(obj)), obj.key, data)
 
-    def had(self, resource: ApiResource, namespace: str, name: str, data: bytes) -> None:
+    def had(self, resource: ApiResource, key: ObjectKey, data: bytes | None) -> None:
         """Note an object as a cache has it."""
-        gvk = resource.gvk
-        self._objects.setdefault((gvk.group, gvk.kind, namespace, name), (resource, data))
+        if data is not None:
+            self._objects.setdefault((resource.gvk.group, resource.gvk.kind, *key), (resource, data))
 
     def answered(self, request: Request, response: Response | TransportError) -> None:
         """Note a request and its answer."""
@@ -232,7 +234,15 @@ def _has_effect(request: Request, answer: Any, states: dict[Any, JsonObject]) ->
     before = states.get(_key_of(answer)) if isinstance(answer, dict) else None
     if before is None or request.method == "DELETE":
         return True
-    return without_bookkeeping(before) != without_bookkeeping(answer)
+    return _content(before) != _content(answer)
+
+
+def _content(document: JsonObject) -> JsonObject:
+    """Return an object without the fields that change with every write."""
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict):
+        return document
+    return {**document, "metadata": {name: value for name, value in metadata.items() if name not in _BOOKKEEPING}}
 
 
 def _documents(body: bytes) -> Iterator[JsonObject]:
@@ -278,15 +288,16 @@ def _slim(document: JsonObject, manager: str) -> JsonObject:
 class Masking:
     """Replaces secrets in the documents of one recording."""
 
-    def __init__(self, redactor: Redactor, values: Iterable[tuple[str, bytes]]) -> None:
+    def __init__(self, redactor: Redactor | None, values: Iterable[tuple[str, bytes]]) -> None:
+        #: What masks the contents of Secrets; ``None`` if the process knows none.
         self._redactor = redactor
-        #: What stands for a value of a Secret in an object that was read.
-        self._placeholders: dict[str, str] = {}
+        found: dict[str, str] = {}
         for name, value in values:
             if len(value) >= SHORTEST:
-                text = value.decode("utf-8", "replace")
-                self._placeholders.setdefault(text, _placeholder(name, encoded=False))
-                self._placeholders.setdefault(b64encode(value).decode(), _placeholder(name, encoded=True))
+                found.setdefault(value.decode("utf-8", "replace"), _placeholder(name, encoded=False))
+                found.setdefault(b64encode(value).decode(), _placeholder(name, encoded=True))
+        #: What stands for a value of a Secret in an object that was read; the longest first, one may contain another.
+        self._placeholders = {text: found[text] for text in sorted(found, key=len, reverse=True)}
         #: Values of fields that are named like a password.
         self._named: set[str] = set()
 
@@ -298,7 +309,7 @@ class Masking:
 
     def path(self, path: str) -> str:
         """Return a path without secrets; its words are public."""
-        return self._redactor.name(path)
+        return path if self._redactor is None else self._redactor.name(path)
 
     def input(self, document: JsonObject, *, is_confidential: bool) -> JsonObject:
         """Return an object that was read."""
@@ -327,11 +338,11 @@ class Masking:
         return kept
 
     def _text(self, text: str, placeholders: dict[str, str]) -> str:
-        for secret in sorted(placeholders, key=len, reverse=True):
-            text = text.replace(secret, placeholders[secret])
+        for secret, placeholder in placeholders.items():
+            text = text.replace(secret, placeholder)
         for secret in self._named:
             text = text.replace(secret, MASK)
-        return without_credentials(self._redactor.text(text))
+        return without_credentials(text if self._redactor is None else self._redactor.text(text))
 
     def _masked(self, value: Any, placeholders: dict[str, str]) -> Any:
         if value.__class__ is str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from steersman.client.interfaces import Written
+from steersman.clock import Clock
 from steersman.controller.keys.key_state import WatchedSelection
 from steersman.controller.reports.writes import Target, Write, target_of
 from steersman.controller.run.environment import Caches, covers, is_secret
@@ -13,6 +14,7 @@ from steersman.controller.run.status_draft import READY
 from steersman.history.records import Verb
 from steersman.history.redaction import Redactor, SecretMemory
 from steersman.informer.store import Store
+from steersman.json_types import JsonObject
 from steersman.objects.codec import bytes_read
 from steersman.objects.resource import KubeObject, Status
 
@@ -33,7 +35,14 @@ class RunRecord(Generic[K]):
     """The record of one run for one object."""
 
     def __init__(
-        self, obj: K, caches: Caches, on_write: OnWrite, memory: SecretMemory, *, notes: RunNotes | None = None
+        self,
+        obj: K,
+        caches: Caches,
+        on_write: OnWrite,
+        memory: SecretMemory,
+        clock: Clock,
+        *,
+        notes: RunNotes | None = None,
     ) -> None:
         self.obj = obj
         #: Everything that the run reads and sends; ``None`` unless it is recorded.
@@ -56,7 +65,7 @@ class RunRecord(Generic[K]):
         #: Whether the author has written the reconciled object, not counting its status.
         self.wrote_itself = False
         #: What the run read, wrote and reported, for the history.
-        self.trace = RunTrace()
+        self.trace = RunTrace(clock)
         self._secrets: list[Any] = []
 
     @property
@@ -84,13 +93,16 @@ class RunRecord(Generic[K]):
             for name, text in (secret.string_data or {}).items():
                 yield name, text.encode("utf-8", "surrogatepass")
 
-    def redactor(self) -> Redactor:
-        """Return what masks the contents of Secrets in texts about this run."""
+    def redactor(self) -> Redactor | None:
+        """Return what masks the contents of Secrets in texts about this run; ``None`` if the process knows none."""
+        if not self._memory.has_values:
+            return None
         return Redactor(self._memory, _contents(self._secrets), about=name_of(self.obj))
 
     def mask(self, text: str) -> str:
         """Return a text without the contents of Secrets."""
-        return self.redactor().text(text)
+        redactor = self.redactor()
+        return text if redactor is None else redactor.text(text)
 
     # Writes: the key is held back until the caches show them.
 
@@ -104,7 +116,7 @@ class RunRecord(Generic[K]):
         """Register a write of the reconciled object."""
         self.wrote(obj, before=self.obj.resource_version, data=bytes_read(self.obj))
 
-    def wrote_status(self, written: Written, before: Any, after: Any) -> None:
+    def wrote_status(self, written: Written, before: JsonObject, after: JsonObject) -> None:
         """Register a write of the status of the reconciled object, with what it was and is."""
         self.trace.wrote_status(self.obj, written.resource_version, before, after)
         informer = self._caches.find(type(self.obj))

@@ -1,17 +1,18 @@
 """`RunTrace`: what one run reads, writes and reports, noted while it happens.
 
-Notes are cheap: they refer to bytes that exist anyway. They are compared once, when the run has ended and its record is
-made (``reconcile_record``): only then all Secrets are known that the run has read, so that nothing is cut or kept until
-its secrets can be masked. The content of confidential kinds is not even referred to.
+Notes are cheap: they refer to bytes that exist anyway. They are compared once, when the run has ended and its record
+is made (``reconcile_record``): only then all Secrets are known that the run has read, so that nothing is cut or kept
+before its secrets can be masked. The content of confidential kinds is not even referred to.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, TypeVar
 
-from steersman.controller.reports.writes import ExternalWrite
+from msgspec import MsgspecError
+
+from steersman.clock import Clock
 from steersman.controller.run.failure_text import cut, failure_text
-from steersman.errors import DecodeError
-from steersman.history.differences import Mask, field_changes, without_bookkeeping
+from steersman.history.differences import Mask, field_changes, object_changes
 from steersman.history.records import (
     REMOVED,
     ConditionRecord,
@@ -22,15 +23,20 @@ from steersman.history.records import (
     Read,
     Verb,
     WriteRecord,
+    WriteResult,
 )
 from steersman.informer.informer import Informer
-from steersman.objects.codec import bytes_read, decode_json
+from steersman.json_types import JsonObject
+from steersman.objects.codec import bytes_read
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.protocol.confidential import is_confidential_resource
 
+T = TypeVar("T")
+
 #: Reads, writes, events and conditions of one run that are kept; a run that does more is not explained by its details.
 _KEPT = 32
+_NO_REQUEST = (0.0, 0.0)
 _NO_CHANGES: tuple[tuple[FieldChange, ...], int] = ((), 0)
 
 
@@ -42,23 +48,42 @@ class _WriteNote(NamedTuple):
     before: bytes | None = None
     after: bytes | None = None
     error: BaseException | None = None
+    request: tuple[float, float] = (0.0, 0.0)
 
 
 class _StatusNote(NamedTuple):
     object: ObjectName
     version: str
-    before: Any
-    after: Any
+    before: JsonObject
+    after: JsonObject
+    request: tuple[float, float]
 
 
 class RunTrace:
     """The notes of one run."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._began = clock.monotonic()
+        #: When the request that the next note is about was sent, in seconds after the run began, and how long it took.
+        self._request = _NO_REQUEST
         self.reads: list[Read] = []
         self.external_writes: list[ExternalWriteRecord] = []
         self._writes: list[_WriteNote | _StatusNote] = []
         self._events: list[tuple[object, object, object]] = []
+
+    async def request(self, request: Awaitable[T]) -> T:
+        """Wait for a request to the server; the next note is about it."""
+        sent = self._clock.monotonic()
+        try:
+            return await request
+        finally:
+            self._request = (sent - self._began, self._clock.monotonic() - sent)
+
+    def _sent(self) -> tuple[float, float]:
+        """Return when the last request was sent and how long it took, once."""
+        request, self._request = self._request, _NO_REQUEST
+        return request
 
     def read_object(
         self, kind: type[KubeObject], key: ObjectKey, found: KubeObject | None, cache: Informer[Any] | None
@@ -67,12 +92,12 @@ class RunTrace:
         if len(self.reads) < _KEPT:
             name = named(resource_of(kind).gvk, key)
             version = "" if found is None else found.resource_version
-            self.reads.append(Read(name.kind, int(found is not None), name, version, _age(cache)))
+            self.reads.append(Read(name.kind, int(found is not None), name, version, _age(cache), *self._sent()))
 
     def read_list(self, kind: type[KubeObject], count: int, cache: Informer[Any] | None) -> None:
         """Note a list."""
         if len(self.reads) < _KEPT:
-            self.reads.append(Read(resource_of(kind).gvk.kind, count, age=_age(cache)))
+            self.reads.append(Read(resource_of(kind).gvk.kind, count, None, "", _age(cache), *self._sent()))
 
     def wrote(self, verb: Verb, obj: KubeObject, *, before: bytes | None = None) -> None:
         """Note a successful write; ``before`` is the object as it was, if that is known."""
@@ -80,22 +105,22 @@ class RunTrace:
             return
         compares = verb is Verb.CHANGED and not is_confidential_resource(resource_of(type(obj)).plural)
         content = (before, bytes_read(obj)) if compares else (None, None)
-        self._writes.append(_WriteNote(verb, name_of(obj), obj.resource_version, *content))
+        self._writes.append(_WriteNote(verb, name_of(obj), obj.resource_version, *content, request=self._sent()))
 
-    def wrote_status(self, obj: KubeObject, version: str, before: Any, after: Any) -> None:
+    def wrote_status(self, obj: KubeObject, version: str, before: JsonObject, after: JsonObject) -> None:
         """Note a write of the status."""
-        self._writes.append(_StatusNote(name_of(obj), version, before, after))
+        self._writes.append(_StatusNote(name_of(obj), version, before, after, self._sent()))
 
     def failed(self, obj: KubeObject, error: BaseException) -> None:
         """Note a write that failed."""
         if len(self._writes) < _KEPT:
-            self._writes.append(_WriteNote(Verb.FAILED, name_of(obj), error=error))
+            self._writes.append(_WriteNote(Verb.FAILED, name_of(obj), error=error, request=self._sent()))
 
-    def external_write(self, write: ExternalWrite) -> None:
-        """Note a write to another system."""
-        if len(self.external_writes) < _KEPT:
-            one = ExternalWriteRecord(write.system, write.description, str(write.result), write.seconds)
-            self.external_writes.append(one)
+    def external_write(self, system: str, description: str, result: WriteResult, seconds: float) -> None:
+        """Note a write to another system that has just ended. All are noted: they are counted by their records."""
+        at = self._clock.monotonic() - self._began - seconds
+        texts = cut(plain_text(system)), cut(plain_text(description))
+        self.external_writes.append(ExternalWriteRecord(*texts, result, seconds, at))
 
     def event(self, type_: object, reason: object, message: object) -> None:
         """Note an event."""
@@ -110,7 +135,7 @@ class RunTrace:
             if isinstance(note, _StatusNote):
                 conditions += _changed_conditions(note, mask)
                 changes, more = field_changes(_without_conditions(note.before), _without_conditions(note.after), mask)
-                writes.append(WriteRecord(Verb.STATUS, note.object, note.version, changes, more))
+                writes.append(WriteRecord(Verb.STATUS, note.object, note.version, changes, more, "", *note.request))
             else:
                 writes.append(_write_of(note, mask))
         return tuple(writes), tuple(conditions[:_KEPT])
@@ -122,7 +147,7 @@ class RunTrace:
 
 def plain_text(value: object) -> str:
     """Return a text that can be encoded, whatever an author passes: ``os.fsdecode`` makes texts that cannot."""
-    return str(value).encode("utf-8", "replace").decode()
+    return "" if value == "" else str(value).encode("utf-8", "replace").decode()
 
 
 def name_of(obj: KubeObject) -> ObjectName:
@@ -141,39 +166,40 @@ def _age(cache: Informer[Any] | None) -> float | None:
 
 def _write_of(note: _WriteNote, mask: Callable[[str], str]) -> WriteRecord:
     if note.error is not None:
-        return WriteRecord(note.verb, note.object, error=failure_text(note.error, mask))
+        return WriteRecord(note.verb, note.object, "", (), 0, failure_text(note.error, mask), *note.request)
     changes, more = _NO_CHANGES
     if note.before is not None and note.after is not None:
         changes, more = _differences(note.before, note.after, mask)
-    return WriteRecord(note.verb, note.object, note.version, changes, more)
+    return WriteRecord(note.verb, note.object, note.version, changes, more, "", *note.request)
 
 
 def _differences(before: bytes, after: bytes, mask: Mask) -> tuple[tuple[FieldChange, ...], int]:
     try:
-        return field_changes(without_bookkeeping(decode_json(before)), without_bookkeeping(decode_json(after)), mask)
-    except (DecodeError, RecursionError):
+        return object_changes(before, after, mask)
+    except (MsgspecError, RecursionError):
         return _NO_CHANGES
 
 
-def _without_conditions(status: Any) -> Any:
-    if not status:
-        return {}
+def _without_conditions(status: JsonObject) -> JsonObject:
     return {name: value for name, value in status.items() if name != "conditions"}
 
 
 def _changed_conditions(note: _StatusNote, mask: Mask) -> list[ConditionRecord]:
     """Return the conditions that a write of the status set or removed."""
-    before, after = ((status or {}).get("conditions") or [] for status in (note.before, note.after))
-    if before == after or not isinstance(before, list) or not isinstance(after, list):
+    before, after = note.before.get("conditions") or [], note.after.get("conditions") or []
+    if before == after or before.__class__ is not list or after.__class__ is not list:
         return []
-    former = [_condition(one, mask) for one in before]
-    present = [_condition(one, mask) for one in after]
-    types = {one.type for one in present}
-    removed = [ConditionRecord(one.type, REMOVED) for one in former if one.type not in types]
-    return [one for one in present if one not in former] + removed
+    # Times and generations change more often than what they are about.
+    former = [_condition_texts(one) for one in before]
+    present = [_condition_texts(one) for one in after]
+    types = {one[0] for one in present}
+    changed = [ConditionRecord(*[cut(mask(text)) for text in one]) for one in present if one not in former]
+    return changed + [ConditionRecord(cut(mask(one[0])), REMOVED) for one in former if one[0] not in types]
 
 
-def _condition(condition: Any, mask: Mask) -> ConditionRecord:
-    fields = condition if isinstance(condition, dict) else {}
-    texts = (str(fields.get(name) or "") for name in ("type", "status", "reason", "message"))
-    return ConditionRecord(*(cut(mask(text)) for text in texts))
+def _condition_texts(condition: Any) -> tuple[str, str, str, str]:
+    """Return type, status, reason and message of a condition."""
+    if condition.__class__ is not dict:
+        return "", "", "", ""
+    text = condition.get
+    return str(text("type", "")), str(text("status", "")), str(text("reason", "")), str(text("message", ""))
