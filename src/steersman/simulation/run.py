@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from steersman.apiserver.storage.history import Event
 from steersman.concurrency import background
-from steersman.controller.reports.observer import ReconcileFailure
+from steersman.controller.reports.failures import ReconcileFailure
 from steersman.json_types import JsonObject
 from steersman.simulation.connection import TOUCHED, Network
 from steersman.simulation.event_loop import NotDeterministic, Stuck
