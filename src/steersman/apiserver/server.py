@@ -52,6 +52,7 @@ from steersman.apiserver.resources.request_context import RequestContexts, User
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.storage.store import Snapshot, Store
 from steersman.apiserver.verbs.apply import Applying
+from steersman.apiserver.verbs.bind import Binding
 from steersman.apiserver.verbs.create_update import CreateAndUpdate
 from steersman.apiserver.verbs.delete import Deleting
 from steersman.apiserver.verbs.evict import Evicting
@@ -129,6 +130,7 @@ class ApiServer:
         patching = Patching(objects, writer, Applying(objects, writer, ownership))
         deleting = Deleting(objects, admission)
         rendering = Rendering(objects, clock)
+        binding = Binding(objects, catalog, admission)
         subresources = Subresources(
             objects,
             admission,
@@ -137,6 +139,7 @@ class ApiServer:
             writing=writing,
             patching=patching,
             evicting=Evicting(objects, catalog, deleting),
+            binding=binding,
             tokens=TokenRequests(objects, admission, self.tokens),
             may_create=partial(may_create, self.rbac),
         )
@@ -150,6 +153,7 @@ class ApiServer:
             watching=Watching(objects, self.hub, rendering, clock, randomness),
             rendering=rendering,
             reviews=Reviews(ownership, self._authentication, self.rbac),
+            binding=binding,
             subresources=subresources,
         )
 

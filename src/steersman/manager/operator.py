@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.controller.declaration import ReconcileFunction, Reconciler, ReconcilerOptions
+from steersman.controller.owned import Owned
 from steersman.controller.predicates import Predicate, always, meaningful
 from steersman.controller.triggers import WatchedKind
 from steersman.errors import DeclarationError
@@ -47,11 +48,12 @@ class Operator(AdmissionDeclarations):
         self,
         kind: type[K],
         *,
-        owns: Iterable[type[KubeObject]] = (),
+        owns: Iterable[type[KubeObject] | Owned] = (),
         watches: Iterable[WatchedKind[K]] = (),
         waits_for: Iterable[type[KubeObject]] = (),
         when: Predicate = meaningful,
         owns_when: Predicate = always,
+        priority: Callable[[K], int] | None = None,
         workers: int = 1,
         timeout: float | None = None,
         resync: float | None = None,
@@ -64,10 +66,12 @@ class Operator(AdmissionDeclarations):
     ) -> Callable[[ReconcileFunction[K]], Reconciler[K]]:
         """Decorate the function that reconciles objects of a kind.
 
-        ``owns`` lists kinds whose objects trigger the one that controls them, ``watches`` others with a function that
+        ``owns`` lists kinds whose objects trigger the one that controls them (``Owned`` to cache only some of them),
+        ``watches`` others with a function that
         returns the keys to reconcile, ``waits_for`` kinds that are not watched but that a run may wait for by raising
         ``Blocked``. ``when`` decides which changes of the kind itself matter: by default all but those of the status
-        alone. ``workers`` objects are reconciled at the same time, each for at most ``timeout`` seconds, and all of
+        alone. ``priority`` returns the rank of an object, from -100 to 100: objects of a higher rank go first.
+        ``workers`` objects are reconciled at the same time, each for at most ``timeout`` seconds, and all of
         them every ``resync`` seconds. An ``optional`` kind need not be served. ``while_deleting`` calls the function
         for objects that are being deleted as well, to finish their deletion; it replaces a cleanup. Runs that keep
         failing set the condition Ready=False and record an event unless ``report_failures`` is false. ``name`` is the
@@ -75,11 +79,12 @@ class Operator(AdmissionDeclarations):
         """
         _check_kind(kind)
         options = ReconcilerOptions(
-            owns=_kinds(owns, "owns"),
+            owned=_owned(owns),
             watches=tuple(watches),
             waits_for=_kinds(waits_for, "waits_for"),
             when=when,
             owns_when=owns_when,
+            priority=priority,
             workers=workers,
             timeout=timeout,
             resync=resync,
@@ -202,6 +207,23 @@ class Operator(AdmissionDeclarations):
 
     def __repr__(self) -> str:
         return f"<Operator {self.name} reconcilers={[reconciler.name for reconciler in self._reconcilers]}>"
+
+
+def _owned(given: Iterable[type[KubeObject] | Owned]) -> tuple[Owned, ...]:
+    """Return owned kinds with their scopes; reject anything else, and a kind that is listed twice with other scopes."""
+    listed = given if isinstance(given, (str, type)) or not isinstance(given, Iterable) else list(given)
+    kinds = [_kind_of(one) for one in listed] if isinstance(listed, list) else _kind_of(listed)
+    _kinds(kinds, "owns")
+    found: dict[type[KubeObject], Owned] = {}
+    for one in listed:
+        owned = one if isinstance(one, Owned) else Owned(one)
+        if found.setdefault(owned.kind, owned) != owned:
+            raise DeclarationError(f"owns lists {owned.kind.__name__} twice, with other scopes: use one of them")
+    return tuple(found.values())
+
+
+def _kind_of(owned: object) -> object:
+    return owned.kind if isinstance(owned, Owned) else owned
 
 
 def _kinds(given: object, option: str) -> tuple[type[KubeObject], ...]:

@@ -1,6 +1,7 @@
 """`steer doctor`: each finding says what to do; nothing is written."""
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -10,19 +11,23 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from steersman import meta
+from steersman import Context, Operator, meta
 from steersman.cli import main
-from steersman.cli.cluster.diagnosis import Level, definition_state
+from steersman.cli.cluster.diagnosis import Level, cache_finding, cache_findings, definition_state
 from steersman.cli.cluster.webhook_diagnosis import webhook_findings
+from steersman.cli.why.operators import operator_at_socket
 from steersman.clock import RealClock
+from steersman.history.state import CacheState
 from steersman.kinds.admissionregistration_v1 import (
     ServiceReference,
     ValidatingWebhook,
     ValidatingWebhookConfiguration,
     WebhookClientConfig,
 )
-from steersman.kinds.core_v1 import Service, ServicePort, ServiceSpec
+from steersman.kinds.core_v1 import ConfigMap, Service, ServicePort, ServiceSpec
+from steersman.manager.manager import ManagerOptions
 from steersman.serving.certificates import CertificateAuthority
+from steersman.serving.server import Listen
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from tests.cli.conftest import RunningServer
@@ -53,6 +58,71 @@ def test_what_is_missing_is_named_with_the_next_step(server: RunningServer, proj
     assert second.exit_code == 0, second.output
     assert "  ok  definition ships.sea.mock.com is as declared" in second.stdout
     assert "  ok  you may do everything that the operator does" in second.stdout
+
+
+@pytest.mark.parametrize(
+    ("cache", "level", "what", "advice"),
+    [
+        (
+            CacheState(kind="Pod", api_version="v1", objects=2, bytes=2048, age=0.5, is_synced=True),
+            Level.GOOD,
+            "2 ob",
+            "",
+        ),
+        (
+            CacheState(kind="Secret", api_version="v1", objects=33_493, bytes=2 << 30, age=1.0, is_synced=True),
+            Level.NOTE,
+            "cache of Secret: 33493 objects, 2048.0 MiB, ",
+            "limit what is watched by namespaces=, selector= or metadata_only=",
+        ),
+        (
+            CacheState(
+                kind="Secret",
+                api_version="v1",
+                bytes=1 << 30,
+                is_synced=True,
+                is_metadata_only=True,
+                selector="a=b",
+                namespaces=("red", "blue"),
+            ),
+            Level.NOTE,
+            "cache of Secret (metadata only, a=b, in red, blue)",
+            "limit what is watched by namespaces= or selector=",
+        ),
+        (
+            CacheState(kind="Pod", api_version="v1", reason="forbidden"),
+            Level.BAD,
+            "not synced: forbidden",
+            "see the log",
+        ),
+    ],
+)
+def test_a_cache_is_shown_with_what_to_do_about_it(cache: CacheState, level: Level, what: str, advice: str) -> None:
+    """The cache of other programs' objects is what makes an operator run out of memory."""
+    finding = cache_finding(cache)
+    assert finding.level is level
+    assert what in finding.what
+    assert finding.advice.startswith(advice)
+
+
+async def test_the_caches_of_a_running_operator_are_asked_for(tmp_path: Path) -> None:
+    """Only the operator itself knows how large they are; one that does not answer is named."""
+    async with Cluster.start() as cluster:
+        operator = Operator("asked")
+
+        @operator.reconciler(ConfigMap)
+        async def reconcile(_: ConfigMap, __: Context[ConfigMap]) -> None: ...
+
+        socket = tmp_path / "a.sock"
+        await cluster.client.create(ConfigMap(meta("a"), data={"a": "b"}))
+        async with cluster.running(operator, options=ManagerOptions(history=(Listen(path=socket),))):
+            asked = [operator_at_socket(socket), operator_at_socket(tmp_path / "none.sock")]
+            found = [finding async for finding in cache_findings(asked, "asked")]
+            others = [finding async for finding in cache_findings(asked[:1], "other")]
+    assert [one.level for one in found] == [Level.GOOD, Level.NOTE]
+    assert re.match(r"cache of ConfigMap: 1 object, .* old", found[0].what), found[0].what
+    assert "the caches of process none are unknown" in found[1].what
+    assert others == []
 
 
 def test_what_the_deployed_operator_may_do_is_asked_for(server: RunningServer, project: Path) -> None:

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from steersman.cli import main
 from steersman.clock import RealClock
+from steersman.history.recordings import Recording, Recordings
 from steersman.history.records import (
     CauseRecord,
     CauseType,
@@ -23,8 +24,10 @@ from steersman.history.records import (
 from steersman.history.records import Result as RunResult
 from steersman.manager.history_app import HistoryApp
 from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.protocol.http import Request
 from steersman.serving.private_socket import socket_path
 from steersman.serving.server import Listen, Server
+from tests.support.fake_exchange import FakeExchange
 from tests.support.introspection import STARTED, SampleIntrospection
 
 SITE = ApiResource(
@@ -43,7 +46,7 @@ def run(name: str, number: int = 1, **fields: object) -> Reconcile:
     """Make a reconcile of a Site."""
     known = {
         "controller": "site",
-        "object": ObjectName("Site", "default", name),
+        "object": ObjectName("Site", "default", name, "example.com"),
         "uid": "u",
         "number": number,
         "started": STARTED + timedelta(seconds=number),
@@ -88,7 +91,7 @@ async def test_json_has_what_the_operator_said() -> None:
     source.add(run("a", 3))
     async with serving(source):
         found = json.loads((await steer("site/a", "--json")).stdout)
-    assert found["object"] == ["Site", "default", "a"]
+    assert found["object"] == ["Site", "default", "a", "example.com"]
     assert [one["number"] for one in found["reconciles"]] == [3]
 
 
@@ -102,7 +105,7 @@ async def test_without_an_object_the_operator_tells_what_needs_a_look() -> None:
     )
     async with serving(source):
         lines = (await steer()).stdout.splitlines()
-    assert lines[0].startswith("site: leads (default/site), since ")
+    assert lines[0].startswith("site: leads (default/site), has run for ")
     assert lines[1] == "cluster https://localhost:6443, all namespaces, steersman 0.2.0"
     assert lines[3:] == [
         "Site: 1 running; 7 runs, 2 failed, 4 workers",
@@ -170,3 +173,62 @@ async def test_something_else_that_listens_there_is_no_operator() -> None:
         found = await steer("site/a")
     assert found.exit_code == 1
     assert "does not answer" in found.stderr
+
+
+ESCAPES = "\x1b[2J\x1b]0;owned\x07 \x9b31m \u202egnp.exe\rSite default/a is ready"
+
+
+async def test_control_characters_of_a_text_do_not_reach_the_terminal() -> None:
+    """Anyone who can write a status could otherwise clear the screen, forge a line, or make a terminal type."""
+    source = SampleIntrospection()
+    source.add(
+        run("a", result=RunResult.FAILED, message=f"{ESCAPES}\nforged line", failures_before=1),
+        KeyState(KeyPhase.BACKING_OFF, detail=ESCAPES),
+    )
+    async with serving(source):
+        printed = [await steer("site/a"), await steer(), await steer("site/a", "--json")]
+    for found in printed:
+        text = found.stdout.replace("\n", "")
+        assert not [char for char in text if char not in " →" and not char.isprintable()], ascii(text)
+        assert "forged line" not in found.stdout.splitlines()
+    assert json.loads(printed[2].stdout)["reconciles"][0]["message"] == f"{ESCAPES}\nforged line"
+
+
+async def test_how_long_an_operator_runs_is_said_in_english() -> None:
+    """It said "since 8.5 s"."""
+    async with serving(SampleIntrospection()):
+        first = (await steer()).stdout.splitlines()[0]
+    assert first.startswith("site: leads (default/site), has run for ")
+
+
+@pytest.mark.parametrize("target", ["//[", "//[::1", "/objects//[", "/%ff?%ff", "?", "//"])
+async def test_a_request_target_may_be_anything(target: str) -> None:
+    """Other containers of the pod reach the port; what they send must not end in a traceback."""
+    exchange = FakeExchange()
+    HistoryApp(SampleIntrospection(), [SITE]).handle(Request("GET", target), exchange)
+    assert exchange.response is not None
+    assert exchange.response.status == 404
+
+
+async def test_an_operator_that_records_nothing_says_how_it_would() -> None:
+    """`steer run` keeps no objects unless it is asked to."""
+    async with serving(SampleIntrospection()):
+        found = await steer("site/a", "--save-test", "never.py")
+    assert found.exit_code == 1
+    assert "does not record what reconciles read: run it with --record, or use `steer dev`" in found.stderr
+
+
+async def test_an_object_without_recordings_says_so(tmp_path: Path) -> None:
+    """It has not run since the operator started, or not with that number."""
+    source = SampleIntrospection()
+    source.recorded = Recordings()
+    async with serving(source):
+        none = await steer("site/a", "--export", str(tmp_path / "a.json"))
+        source.recorded.add(
+            Recording(
+                object=ObjectName("Site", "default", "a", "example.com"), controller="s", number=3, started=STARTED
+            )
+        )
+        other = await steer("site/a", "--export", str(tmp_path / "a.json"), "--reconcile", "9")
+    assert (none.exit_code, none.stderr) == (1, "steer: no reconcile of it was recorded yet\n")
+    assert (other.exit_code, other.stderr) == (1, "steer: reconcile 9 is not recorded; recorded are 3\n")

@@ -12,7 +12,6 @@ from steersman.controller.reports.outcome import (
     Outdated,
     RetryLater,
     Stopped,
-    metric_label,
     outcome_of,
 )
 from steersman.errors import Conflict, Forbidden, LeadershipLost, NotFound, Permanent, Retry
@@ -63,19 +62,3 @@ def test_everything_else_is_a_failure() -> None:
     assert outcome(forbidden) == Failed(forbidden)
     assert isinstance(outcome(asyncio.CancelledError()), Failed)
     assert isinstance(outcome(SystemExit(1)), Failed)
-
-
-@pytest.mark.parametrize(
-    ("ended", "result"),
-    [
-        (Done(), "success"),
-        (Done(5.0), "requeue_after"),
-        (RetryLater("x", 5.0), "requeue_after"),
-        (RetryLater("x"), "requeue"),
-        (Failed(ValueError()), "error"),
-        (GaveUp("a", "b"), "error"),
-    ],
-)
-def test_results_have_controller_runtimes_names(ended: Outcome, result: str) -> None:
-    """Existing dashboards keep working."""
-    assert metric_label(ended) == result

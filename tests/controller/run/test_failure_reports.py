@@ -10,6 +10,7 @@ import pytest
 from steersman.controller.context import Context
 from steersman.controller.run.failure_text import LIMIT, failure_text
 from steersman.errors import Conflict, Invalid, Permanent, Retry
+from steersman.history.redaction import Redactor, SecretMemory
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.kinds.events_v1 import Event
 from steersman.manager.operator import Operator
@@ -18,6 +19,13 @@ from steersman.testing.cluster import Cluster
 from steersman.testing.faults import Refuse
 from tests.controller.stage import Ctx, clock_of, create, only, resize, running
 from tests.support.widgets import Widget, WidgetSpec
+
+
+def masking(*secrets: bytes) -> Callable[[str], str]:
+    """Return what masks these values, as in a run that has read them."""
+    memory = SecretMemory()
+    memory.learn(secrets)
+    return Redactor(memory, secrets).text
 
 
 def ready(cluster: Cluster) -> Condition | None:
@@ -320,7 +328,7 @@ def test_what_a_run_has_read_from_secrets_is_masked_in_every_form() -> None:
     secret = b"open sesame"
     encoded = b64encode(secret).decode()
     error = RuntimeError(f"open sesame, {encoded}, {secret!r}, line two")
-    assert failure_text(error, [secret, b"line two\nline three"]) == (
+    assert failure_text(error, masking(secret, b"line two\nline three")) == (
         "RuntimeError: <secret>, <secret>, b'<secret>', <secret>"
     )
 
@@ -333,7 +341,7 @@ def _of_text(write: Callable[[str], str]) -> Callable[[bytes], str]:
 def test_secrets_with_quotes_blanks_and_accents_are_masked_as_they_are_written(write: Callable[[bytes], str]) -> None:
     """Content of Secrets is bytes, and messages show those in many ways."""
     secret = 'p\u00e4"s/s w\u00f6rd'.encode()
-    shown = failure_text(RuntimeError(f"cannot log in with {write(secret)}"), [secret])
+    shown = failure_text(RuntimeError(f"cannot log in with {write(secret)}"), masking(secret))
     assert shown.removeprefix("RuntimeError: cannot log in with ").strip("b'\"") == "<secret>"
 
 

@@ -85,6 +85,13 @@ def test_a_value_that_is_no_time_is_named() -> None:
     assert "its value 'for an hour' is not a time such as 2026-11-16T10:00:00Z" in pause.message
 
 
+def test_a_huge_value_is_quoted_in_part() -> None:
+    """An annotation may have 256 KiB; a status with such a message is rejected, and shown nowhere."""
+    pause = pause_of({PAUSED: "x" * 100_000}, NOW)
+    assert pause is not None
+    assert len(pause.message) < 200
+
+
 async def test_a_paused_object_is_left_alone_and_says_so(cluster: Cluster) -> None:
     """Somebody repairs it by hand: the operator must neither undo that nor hide that it does nothing."""
     async with cluster.running(desk_operator()) as manager:

@@ -13,13 +13,15 @@ from steersman.cli.dev.reports import (
     Running,
 )
 from steersman.cli.dev.view.dashboard_state import DashboardState, Phase, Problem
+from steersman.history.records import Result
+from tests.cli.dev.runs import reconciled
 
 LOADED = Loaded("custompod", ["custompod", "janitor"], [Kind("CustomPod", "custompods.mock.com")])
 
 
-def run(key: str = "default/a", result: str = "success") -> Reconciled:
-    """Give one run."""
-    return Reconciled(2.0, "custompod", "CustomPod", key, result, 0.01, [])
+def run(name: str = "a", result: Result = Result.DONE) -> Reconciled:
+    """Return one run."""
+    return reconciled(name, result=result)
 
 
 def failure(key: str = "default/a") -> LogLine:
@@ -46,18 +48,20 @@ def test_an_operator_is_loaded_and_runs() -> None:
 
 def test_runs_and_queues_are_counted_by_controller() -> None:
     """A number that stands in the wrong line misleads."""
-    seen = dashboard(LOADED, run(), run(result="error"), run(result="requeue"), Queues({"janitor": Queue(ready=4)}))
+    seen = dashboard(
+        LOADED, run(), run(result=Result.FAILED), run(result=Result.RETRY), Queues({"janitor": Queue(ready=4)})
+    )
     assert (seen.work["custompod"].runs, seen.work["custompod"].failed) == (3, 1)
     assert (seen.work["janitor"].runs, seen.work["janitor"].queue.ready) == (0, 4)
 
 
 def test_the_last_error_stays_until_its_object_succeeds() -> None:
     """An error that is over is no error; one of another object still is."""
-    seen = dashboard(LOADED, failure(), run("default/b"))
+    seen = dashboard(LOADED, failure(), run("b"))
     assert seen.problem == Problem(2.0, "ValueError: no", "main.py:3", "CustomPod default/a")
-    seen.take(run("default/a", "error"))
+    seen.take(run("a", Result.FAILED))
     assert seen.problem is not None
-    seen.take(run("default/a"))
+    seen.take(run("a"))
     assert seen.problem is None
 
 
