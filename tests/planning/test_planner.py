@@ -24,10 +24,10 @@ from steersman import (
     meta,
 )
 from steersman.apiserver.resources.request_context import User
-from steersman.client.interfaces import Ref
-from steersman.errors import ConfigError, Forbidden
+from steersman.client import Ref, has_condition
+from steersman.errors import ConfigError, Forbidden, WaitTimeout
 from steersman.history.records import Result
-from steersman.kinds.core_v1 import ConfigMap, Namespace, Pod, Secret
+from steersman.kinds.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret
 from steersman.kinds.events_v1 import Event
 from steersman.manager.definitions import definitions_of
 from steersman.planning import Plan, PlanOptions, make_plan
@@ -356,14 +356,14 @@ async def test_a_definition_that_changes_is_part_of_the_plan(cluster: Cluster) -
     assert change.judged_locally == "its definition differs in this plan"
 
 
-async def test_an_object_that_does_not_fit_its_class_is_a_failure(cluster: Cluster) -> None:
+async def test_an_object_that_does_not_fit_its_class_is_given_up(cluster: Cluster) -> None:
     """The operator cannot reconcile it; it marks the object, and that is in the plan."""
     await loose_definition(cluster)
     document = {"apiVersion": "planning.example.com/v1", "kind": "Page", "metadata": {"name": "a"}}
     await cluster.client.create(Unstructured({**document, "spec": {"copies": "many"}}))
     plan = await cluster.plan(page_operator(), options=PlanOptions(definitions=False))
-    [one] = plan.failures
-    assert one.message == "the object does not fit its class"
+    assert plan.objects[0].result is Result.GAVE_UP
+    assert "gives up: " in str(plan)
     assert lines(plan) == ["change Page default/a"]
 
 
@@ -556,6 +556,36 @@ async def test_an_operator_that_cannot_be_planned_says_so(cluster: Cluster) -> N
     operator = Operator("legacy")
     operator.refuse_plan("it writes to LDAP by a driver of its own")
     with pytest.raises(ConfigError, match="operator 'legacy' cannot be planned: it writes to LDAP"):
+        await cluster.plan(operator)
+
+
+async def test_a_run_that_waits_for_others_ends(cluster: Cluster) -> None:
+    """No pod ever becomes ready in a plan: a reconciler that waits for one inside its run would wait forever."""
+    operator = Operator("patient")
+
+    @operator.reconciler(Page)
+    async def reconcile(_page: Page, ctx: Context[Page]) -> None:
+        await ctx.apply(Pod(meta("a"), spec=PodSpec(containers=[Container(name="a", image="a")])))
+        await ctx.client.wait_for(Ref(Pod, "a"), has_condition("Ready"), timeout=3600)
+
+    await create(cluster, page())
+    plan = await cluster.plan(operator, options=PlanOptions(run_timeout=0.05))
+    assert lines(plan) == ["create Pod default/a"]
+    assert "TimeoutError" in plan.failures[0].message
+
+
+async def test_a_run_that_needs_time_is_named_while_the_clock_stands_still(
+    cluster: Cluster, fake_clock: FakeClock
+) -> None:
+    """A test that would hang says why."""
+    operator = Operator("sleepy")
+
+    @operator.reconciler(Page)
+    async def reconcile(_page: Page, _ctx: Context[Page]) -> None:
+        await fake_clock.sleep(5)
+
+    await create(cluster, page())
+    with pytest.raises(WaitTimeout, match="a run waits for time to pass"):
         await cluster.plan(operator)
 
 

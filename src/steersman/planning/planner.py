@@ -22,10 +22,10 @@ from steersman.clock import Clock
 from steersman.concurrency import background
 from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions, EventKind
-from steersman.controller.reports.observer import NoObserver
 from steersman.errors import ConfigError, Forbidden, SteersmanError, WaitTimeout
 from steersman.history.history import History, HistoryLimits
 from steersman.history.records import Reconcile, Result
+from steersman.history.redaction import SecretMemory
 from steersman.informer.informer import Informer
 from steersman.informer.informers import Informers
 from steersman.informer.list_watch_driver import ApiConnection
@@ -36,7 +36,7 @@ from steersman.objects.codec import decode_json
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.planning.assembly import Assembly, Redaction, counted
-from steersman.planning.changes import Place, RunOf, current_run
+from steersman.planning.changes import Place, RunOf
 from steersman.planning.controller import PlannedController
 from steersman.planning.plan import Change, Plan, PlannedObject
 from steersman.planning.read_only import ReadOnlyTransport
@@ -53,6 +53,10 @@ _log = logging.getLogger("steersman.planning")
 
 #: Looks in a row without a change that count as rest, and seconds between looks.
 _REST_LOOKS, _REST_PAUSE = 3, 0.005
+#: Steps of the event loop between two looks: the way from a write to the queue is shorter.
+_STEPS = 20
+#: Looks without any progress after which a run that no time passes for counts as stuck.
+_STUCK_LOOKS = 2000
 _ONLY_LISTENERS = HistoryLimits(per_object=1, records=1)
 
 #: Called with the number of objects planned so far, and of those known.
@@ -76,6 +80,8 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
     definitions: bool = True
     #: Seconds that caches get to sync.
     sync_timeout: float = 120.0
+    #: Seconds that one run may take: one that waits for what never happens in a plan must end.
+    run_timeout: float = 60.0
     #: Makes the hashes of Secrets comparable between two plans; random if empty.
     hash_key: bytes = b""
 
@@ -85,19 +91,6 @@ class _NoEvents:
 
     def record(self, obj: KubeObject | Unstructured, type_: EventKind, reason: str, note: str) -> None:
         """Drop an event."""
-
-
-class _MalformedObjects(NoObserver):
-    """Records objects that do not decode."""
-
-    def __init__(self) -> None:
-        self.keys: set[ObjectKey] = set()
-
-    def malformed(self) -> None:
-        """Record the object of the current run."""
-        run = current_run.get()
-        if run is not None:
-            self.keys.add(run.object.key)
 
 
 async def make_plan(  # noqa: PLR0913 - the collaborators of a plan, by name
@@ -120,7 +113,7 @@ async def make_plan(  # noqa: PLR0913 - the collaborators of a plan, by name
             raise ConfigError(f"operator {operator.name!r} cannot be planned: {operator.not_planned}")
     planner = _Planner(operators, transport, options or PlanOptions(), clock=clock, services=services)
     if pause is not None:
-        planner.pause = pause
+        planner.use_pause(pause)
     planner.on_progress = on_progress
     return await planner.run()
 
@@ -150,10 +143,18 @@ class _Planner:
         self._transport = PlanningTransport(self._live, self._shadow, self._writes)
         self._connection = ApiConnection(self._transport, clock, Randomness())
         self._controllers: list[PlannedController[Any]] = []
+        self._secrets = SecretMemory()
         self._notes: dict[str, None] = {}
         self._left_out: set[tuple[str, ObjectKey]] = set()
         self.pause: Callable[[], Awaitable[None]] = lambda: clock.sleep(_REST_PAUSE)
         self.on_progress: Progress = lambda *_: None
+        #: Whether a clock that stands still is used.
+        self._stands_still = False
+
+    def use_pause(self, pause: Callable[[], Awaitable[None]]) -> None:
+        """Let other tasks run by this function, which lets no time pass."""
+        self.pause = pause
+        self._stands_still = True
 
     async def run(self) -> Plan:
         """Plan the definitions, run the controllers to rest, and return the difference."""
@@ -203,12 +204,11 @@ class _Planner:
             carry_out=self._services.carry_out,
             namespaces=self._options.namespaces,
             history=history,
-            observer=(observer := _MalformedObjects()),
+            secrets=self._secrets,
         )
         controller = PlannedController(
-            _selected(reconciler, self._options.selector), options, self._shadow.log, self._chooser(reconciler)
+            _limited(reconciler, self._options), options, self._shadow.log, self._chooser(reconciler)
         )
-        observer.keys = controller.malformed
         history.listen(controller.ended)
         controller.attach()
         return controller
@@ -262,18 +262,33 @@ class _Planner:
 
     async def _rest(self) -> None:
         """Wait until nothing would change any more."""
-        quiet, version = 0, -1
+        quiet = same = 0
+        progress = (-1, -1)
         while True:
             await self.pause()
+            await _steps()
             self.on_progress(sum(len(one.last) for one in self._controllers), self._known())
-            now = self._shadow.server.objects.version
-            quiet = quiet + 1 if now == version and self._is_idle() else 0
-            version = now
+            now = self._progress()
+            same = same + 1 if now == progress else 0
+            quiet = quiet + 1 if same and self._is_idle() else 0
+            progress = now
+            self._check_stuck(same)
             if quiet >= _REST_LOOKS:
                 due = [controller.run_again() for controller in self._controllers]
                 if not any(due):
                     return
                 quiet = 0
+
+    def _progress(self) -> tuple[int, int]:
+        """Return numbers that change with every write and every run."""
+        return self._shadow.server.objects.version, sum(one.run_counts[0] for one in self._controllers)
+
+    def _check_stuck(self, looks: int) -> None:
+        """Raise ``WaitTimeout`` if the clock stands still and a run waits for it."""
+        if looks < _STUCK_LOOKS or not self._stands_still or self._is_idle():
+            return
+        running = [f"{one.reconciler.name}: {one.queue!r}" for one in self._controllers if not one.queue.is_idle]
+        raise WaitTimeout(f"a run waits for time to pass, and none does in a plan: {'; '.join(running)}")
 
     def _is_idle(self) -> bool:
         busy = self._live.pending or self._shadow.server.hub.has_news
@@ -286,15 +301,13 @@ class _Planner:
     # The result.
 
     def _plan(self, seconds: float) -> Plan:
-        assembly = Assembly(self._shadow, Redaction(self._options.hash_key or None))
+        assembly = Assembly(self._shadow, Redaction(self._secrets, self._options.hash_key))
         changes = assembly.changes_by_run()
         calls: dict[RunOf | None, list[MissedCall]] = {}
         for call in self._services.calls:
             calls.setdefault(call.run, []).append(call)
         objects = [
-            _planned(controller, key, changes, calls)
-            for controller in self._controllers
-            for key in dict.fromkeys([*controller.last, *controller.restless, *controller.malformed])
+            _planned(controller, key, changes, calls) for controller in self._controllers for key in controller.last
         ]
         for reason in self._shadow.log.judged_locally.values():
             if reason.startswith("webhook "):
@@ -318,15 +331,13 @@ def _planned(
 ) -> PlannedObject:
     run = controller.run_of(key)
     last = controller.last.get(key)
-    if key in controller.malformed:
-        last = None
     return PlannedObject(
         controller=run.controller,
         object=run.object,
         changes=tuple(changes.get(run, ())),
         calls=counted(calls.get(run, ())),
-        result=Result.FAILED if last is None else last.result,
-        message="the object does not fit its class" if last is None else _reason(last),
+        result=Result.DONE if last is None else last.result,
+        message="" if last is None else _reason(last),
         waits_for=None if last is None else last.next.waits_for,
         runs=controller.run_counts_by_key.get(key, 0),
         is_at_rest=not controller.is_restless(key),
@@ -349,17 +360,25 @@ def _custom_kinds(operators: Iterable[Operator]) -> list[type[KubeObject]]:
     return list(found)
 
 
-def _selected(reconciler: Reconciler[Any], selector: str) -> Reconciler[Any]:
-    """Return a reconciler that is limited to objects with these labels."""
-    if not selector:
-        return reconciler
-    both = ",".join(one for one in (reconciler.options.selector, selector) if one)
+async def _steps() -> None:
+    """Let the event loop do some steps, without time passing."""
+    loop = asyncio.get_running_loop()
+    for _ in range(_STEPS):
+        turned = loop.create_future()
+        loop.call_soon(turned.set_result, None)
+        await turned
+
+
+def _limited(reconciler: Reconciler[Any], options: PlanOptions) -> Reconciler[Any]:
+    """Return a reconciler that is limited to the chosen labels, and whose runs end in time."""
+    both = ",".join(one for one in (reconciler.options.selector, options.selector) if one)
+    timeout = min(reconciler.options.timeout or options.run_timeout, options.run_timeout)
     limited: Reconciler[Any] = Reconciler(
         reconciler.name,
         reconciler.kind,
         reconciler.function,
         finalizer=reconciler.finalizer,
-        options=replace(reconciler.options, selector=both),
+        options=replace(reconciler.options, selector=both, timeout=timeout),
     )
     limited.cleanup_function, limited.error_function = reconciler.cleanup_function, reconciler.error_function
     return limited
