@@ -284,6 +284,10 @@ async def test_steps_that_a_timer_separates_are_all_planned(cluster: Cluster, fa
                 return
         ctx.requeue_after(60)
 
+    @reconcile.cleanup
+    async def cleanup(_page: Page, _ctx: Context[Page]) -> None:
+        """Have a finalizer: its own event is an echo, and no run."""
+
     await create(cluster, page())
     now = fake_clock.now()
     plan = await cluster.plan(operator)

@@ -87,12 +87,15 @@ class PlannedController(Controller[K]):
         if self.run_counts_by_key.get(key, 0) >= MOST_RUNS:
             self.restless.add(key)
             return
-        self._changes_before[key] = self._counts(key)
+        runs, before = self.run_counts_by_key.get(key, 0), self._counts(key)
         token = current_run.set(self.run_of(key))
         try:
             await super()._process(request)
         finally:
             current_run.reset(token)
+            # A key may be held back, or be an echo of its own finalizer: only a run counts.
+            if self.run_counts_by_key.get(key, 0) > runs:
+                self._changes_before[key] = before
 
     def _counts(self, key: ObjectKey) -> tuple[int, int]:
         return self._log.counts.get(self.run_of(key), 0), self._log.total
@@ -122,4 +125,4 @@ class PlannedController(Controller[K]):
             return True
         if reconcile.result in _WORTH_ANOTHER_TRY:
             return all_ > all_before
-        return reconcile.next.at is not None and own > own_before
+        return reconcile.again_after is not None and own > own_before

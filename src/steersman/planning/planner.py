@@ -152,7 +152,7 @@ class _Planner:
         self._stands_still = False
 
     def use_pause(self, pause: Callable[[], Awaitable[None]]) -> None:
-        """Let other tasks run by this function, which lets no time pass."""
+        """Use a function that runs other tasks while no time passes."""
         self.pause = pause
         self._stands_still = True
 
@@ -361,7 +361,7 @@ def _custom_kinds(operators: Iterable[Operator]) -> list[type[KubeObject]]:
 
 
 async def _steps() -> None:
-    """Let the event loop do some steps, without time passing."""
+    """Run some steps of the event loop, without time passing."""
     loop = asyncio.get_running_loop()
     for _ in range(_STEPS):
         turned = loop.create_future()
