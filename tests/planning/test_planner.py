@@ -401,6 +401,16 @@ async def test_kinds_whose_definition_cannot_be_read_are_planned(cluster: Cluste
     assert lines(plan) == ["create Page default/a"]
 
 
+async def test_a_definition_that_cannot_be_read_is_not_compared(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The plan goes on by the operator's own definition, and says so."""
+    await create(cluster, page())
+    transport = InMemoryTransport(NoDefinitions(cluster.server), clock=fake_clock)
+    plan = await make_plan([page_operator()], transport, clock=fake_clock, pause=fake_clock.settle)
+    await transport.close()
+    assert lines(plan) == ["create ConfigMap default/a-0", "change Page default/a"]
+    assert "pages.planning.example.com is not compared with that of the cluster" in str(plan)
+
+
 class NoDefinitions:
     """A server that does not let its users read definitions."""
 
@@ -525,7 +535,11 @@ async def test_other_systems_are_read_and_not_written(cluster: Cluster) -> None:
         async def write() -> None:
             raise AssertionError("a plan must not write to a database")
 
+        async def count() -> int:
+            raise AssertionError("a plan must not write to a database")
+
         assert await ctx.external_write("redis", "set the master", write) is None
+        assert await ctx.external_write("redis", "count", count, planned=7) == 7
 
     dns = Dns()
     cluster.serve_http("https://dns.example.com", dns)

@@ -185,7 +185,11 @@ class _Planner:
         transport = PlanningTransport(self._live, self._shadow, offline)
         for definition in definitions_of(kind for operator in self._operators for kind in operator.kinds):
             client = Client(transport, field_manager=self._operators[0].name, clock=self._clock)
-            applied = await apply_definition(client, definition, is_converted=False)
+            try:
+                applied = await apply_definition(client, definition, is_converted=False)
+            except Forbidden as error:
+                self._notes[f"{definition.name} is not compared with that of the cluster: {error}"] = None
+                continue
             before = self._shadow.log.before.get(Place(DEFINITION_RESOURCE, "", applied.name), b"")
             if before is None or (before and decode_json(before)["spec"] != applied.content["spec"]):
                 self._writes.local_resources.add(applied.name)

@@ -59,6 +59,11 @@ class PlannedWrites:
         #: Resources whose definition differs in the plan: the live server would judge them by the old one.
         self.local_resources: set[str] = set()
 
+    @property
+    def is_offline(self) -> bool:
+        """Whether no dry runs are sent."""
+        return self._live is None
+
     async def send(self, request: Request, info: RequestInfo, served: ServedResource, query: Query) -> Response:
         """Carry out a write in the shadow and return the answer that a server would give."""
         body = _decoded(request.body)
