@@ -587,7 +587,7 @@ async def test_a_run_that_waits_for_others_ends(cluster: Cluster) -> None:
         await ctx.client.wait_for(Ref(Pod, "a"), has_condition("Ready"), timeout=3600)
 
     await create(cluster, page())
-    plan = await cluster.plan(operator, options=PlanOptions(run_timeout=0.05))
+    plan = await cluster.plan(operator, options=PlanOptions(run_timeout=1.0))
     assert lines(plan) == ["create Pod default/a"]
     assert "TimeoutError" in plan.failures[0].message
 
