@@ -56,6 +56,11 @@ class Outcome:
     #: The exception with which the scenario ended.
     error: Exception | None = None
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every fault of the plan struck."""
+        return set(self.plan.faults) <= set(self.struck)
+
 
 def run_plan(
     world: World,

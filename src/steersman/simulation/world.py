@@ -6,6 +6,7 @@ seed as it was, so that only what the run itself does takes time.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from steersman.apiserver.storage.history import Event
@@ -27,6 +28,8 @@ _RECOVERY = 10.0
 #: Virtual seconds in which everything must come to rest.
 _PATIENCE = 900.0
 _REST_LOOKS = 3
+#: Turns in which a run that breaks off may end.
+_MOST_CANCELS = 100
 
 
 class SimulatedCluster(Cluster):
@@ -99,6 +102,9 @@ class World:
         loop = SimulationLoop(self.clock)
         try:
             return loop.run_until_complete(self._from_snapshot(work)), self._leaks(loop)
+        except BaseException:
+            _abandon(loop)
+            raise
         finally:
             loop.close()
 
@@ -125,6 +131,18 @@ class World:
         if left:
             loop.run_until_complete(_turn(loop))
         return [*loop.unhandled, *left]
+
+
+def _abandon(loop: SimulationLoop) -> None:
+    """Cancel everything that a run has begun: a coroutine that is destroyed while it waits prints a traceback."""
+    for _ in range(_MOST_CANCELS):
+        left = asyncio.all_tasks(loop)
+        if not left:
+            return
+        for task in left:
+            task.cancel()
+        with suppress(BaseException):  # whatever broke the run off may break its end off, too
+            loop.run_until_complete(_turn(loop))
 
 
 async def _turn(loop: asyncio.AbstractEventLoop) -> None:
