@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from steersman.json_types import JsonObject
 from steersman.simulation.event_loop import NotDeterministic
+from steersman.testing.crashes.end_state import json_text
 
 #: An object's identity: API version, kind, namespace and name, with generated parts replaced.
 Identity: TypeAlias = tuple[str, str, str, str]
@@ -61,7 +62,7 @@ def _masked(text: str, volatile: Volatile) -> str:
     paths = volatile.get(_identity(document))
     if not paths:
         return text
-    return json.dumps(_without(document, paths, ()), indent=2, sort_keys=True, ensure_ascii=False)
+    return json_text(_without(document, paths, ()))
 
 
 def _without(value: Any, paths: frozenset[FieldPath], at: FieldPath) -> Any:

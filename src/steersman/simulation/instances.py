@@ -13,6 +13,7 @@ from steersman.concurrency import background, wait_ready
 from steersman.controller.reports.observer import ReconcileFailure
 from steersman.errors import LeadershipLost, SteersmanError
 from steersman.manager.leader.election import ElectionOptions
+from steersman.manager.leader.lease import LeaseTiming
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.protocol.http import App
@@ -30,6 +31,8 @@ OperatorSource: TypeAlias = Operator | str | Callable[[], Operator]
 
 #: The lease of the replicas of a simulated operator.
 LEASE = ("kube-system", "simulated-operator")
+#: As usual, but with fewer renewals: each is a request, and minutes pass in a run.
+_TIMING = LeaseTiming(retry=5.0)
 #: Virtual seconds until a process that ended is started again, and how often that is done.
 _RESTART_DELAY = 1.0
 _MOST_RESTARTS = 20
@@ -173,7 +176,7 @@ class Replica:
         if self._replicas == 1:
             return None
         namespace, name = LEASE
-        return ElectionOptions(name=name, namespace=namespace, identity=self.identity)
+        return ElectionOptions(name=name, namespace=namespace, identity=self.identity, timing=_TIMING)
 
     def holder(self) -> str:
         """Return the replica that holds the lease, if it is another one."""

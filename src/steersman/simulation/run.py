@@ -22,8 +22,9 @@ from steersman.testing.crashes.scenarios import Scenario
 #: Virtual seconds after the scenario in which whatever was begun may end: longer than an informer needs to give up a
 #: silent watch, and than a second replica needs to take over.
 AFTERMATH = 90.0
-#: Virtual seconds after that in which nothing may be written.
+#: Virtual seconds after that in which nothing may be written; fewer with two replicas, which renew a lease meanwhile.
 QUIET = 120.0
+QUIET_WITH_LEASE = 30.0
 #: Writes after which a run is cut off: a scenario is a few steps, so that many are a storm.
 MOST_WRITES = 1_000
 
@@ -146,7 +147,7 @@ class _Run:
             await clock.advance(AFTERMATH)
             await cluster.wait_idle()
             writes = len(recording.writes)
-            await clock.advance(QUIET)
+            await clock.advance(QUIET if self._plan.replicas == 1 else QUIET_WITH_LEASE)
             outcome.late_writes = [str(step) for step in recording.writes[writes:]]
 
     def _is_idle(self) -> bool:
