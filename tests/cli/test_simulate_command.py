@@ -73,6 +73,31 @@ async def creation(cluster):
     await cluster.settle()
 """
 
+GROWING = """
+from steersman import Model, Operator, Resource, Status, custom_resource, meta
+from steersman.kinds.core_v1 import ConfigMap
+
+
+class HedgeSpec(Model):
+    height: int = 0
+
+
+@custom_resource("growing.example.com/v1")
+class Hedge(Resource[HedgeSpec, Status]):
+    pass
+
+
+def make():
+    operator = Operator("growing")
+
+    @operator.reconciler(Hedge, owns=[ConfigMap])
+    async def reconcile(hedge, ctx):
+        for number in range(hedge.spec.height):
+            await ctx.apply(ConfigMap(meta(f"{hedge.name}-{number}")))
+
+    return operator
+"""
+
 INTERRUPTED = """
 import signal
 import shelves
@@ -98,6 +123,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
     sys.modules.pop("shelves", None)
     sys.modules.pop("scenarios", None)
+    sys.modules.pop("growing", None)
 
 
 def run(*arguments: str) -> Result:
@@ -166,10 +192,26 @@ def test_a_saved_test_can_be_imported_from_any_folder(project: Path) -> None:
     assert "O1: the cluster ends differently" in tested.stdout
 
 
+def test_generated_operations_need_no_scenario(project: Path) -> None:
+    """What users do follows from the schema; a failure becomes a test, too."""
+    (project / "growing.py").write_text(GROWING)
+    command = ["simulate", "--generate", "12", "--operator", "growing:make", "--json", "report.json"]
+    result = CliRunner().invoke(main, [*command, "--save-test", "test_found.py"])
+    assert result.exit_code == 1, result.output
+    assert "O9: the cluster ends differently" in result.stdout
+    assert json.loads((project / "report.json").read_text())["failures"]
+    source = (project / "test_found.py").read_text()
+    names: dict[str, Callable[[], None]] = {}
+    exec(compile(source, "test_found.py", "exec"), names)  # noqa: S102 - what importing a module is
+    [test] = [value for name, value in names.items() if name.startswith("test_")]
+    with pytest.raises(AssertionError, match="O9"):
+        test()
+
+
 @pytest.mark.usefixtures("project")
 def test_the_operator_may_be_a_function_or_the_one_beside_the_scenario() -> None:
     """Two replicas need a function; outside of a project the scenario's own module is the next best place."""
-    command = ["simulate", "--faults", "crash-before", "--stop-after", "1"]
+    command = ["simulate", "--faults", "crash-before"]
     result = CliRunner().invoke(main, [*command, "scenarios:creation", "--operator", "shelves:make"])
     assert "scenarios:creation with operator shelves:make" in result.stderr
     assert "creation: 1 of 2 plans failed" in result.stdout, result.output
@@ -203,6 +245,7 @@ def test_ctrl_c_prints_what_is_known_and_nothing_else(project: Path) -> None:
     ("arguments", "message"),
     [
         (["simulate", "shelves", "--operator", "shelves:operator"], "is not MODULE:SCENARIO"),
+        (["simulate"], "which scenario?"),
         (["simulate", "shelves:nothing", "--operator", "shelves:operator"], "there is no 'nothing' in shelves"),
         (["simulate", "shelves:Shelf", "--operator", "shelves:operator"], "not an async function"),
         (["simulate", "shelves:creation", "--operator", "shelves:Shelf"], "a function without arguments"),

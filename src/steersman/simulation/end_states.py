@@ -7,6 +7,7 @@ values differ then vary by nature.
 
 import difflib
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -22,6 +23,7 @@ FieldPath: TypeAlias = tuple[str | int, ...]
 Volatile: TypeAlias = dict[Identity, frozenset[FieldPath]]
 
 _VARIES = "<varies>"
+_GENERATION = re.compile(r'("(?:generation|observedGeneration)": )\d+')
 
 
 def learn_volatile(one: list[str], other: list[str]) -> Volatile:
@@ -48,13 +50,20 @@ def mask(state: list[str], volatile: Volatile) -> list[str]:
     return sorted(_masked(text, volatile) for text in state)
 
 
-def difference(expected: list[str], found: list[str]) -> str:
+def without_generations(state: list[str]) -> list[str]:
+    """Return an end without generations: those of an object that was created again count from its own creation."""
+    return [_GENERATION.sub(r"\1<varies>", text) for text in state]
+
+
+def difference(
+    expected: list[str], found: list[str], names: tuple[str, str] = ("undisturbed", "with the fault")
+) -> str:
     """Return the lines in which two ends differ, with a few around them; empty if they are equal."""
     if expected == found:
         return ""
     before = [line for text in expected for line in text.splitlines()]
     after = [line for text in found for line in text.splitlines()]
-    return "\n".join(difflib.unified_diff(before, after, "undisturbed", "with the fault", lineterm="", n=4))
+    return "\n".join(difflib.unified_diff(before, after, *names, lineterm="", n=4))
 
 
 def _masked(text: str, volatile: Volatile) -> str:

@@ -20,6 +20,7 @@ from steersman.protocol.http import App
 from steersman.simulation.connection import Connection, Network
 from steersman.simulation.event_loop import InstanceClock, NotDeterministic, WriteStorm
 from steersman.simulation.plans import View
+from steersman.simulation.simulated_webhooks import SimulatedWebhooks
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.fresh_import import ImportedOperator
 from steersman.testing.crashes.scenarios import webhook_service
@@ -98,7 +99,7 @@ class Instance:
         cluster = replica.cluster
 
         def serve(namespace: str, service: str, app: App) -> None:
-            replica.webhooks.open(app)
+            replica.webhooks.open(SimulatedWebhooks(replica.network, app))
             cluster.serve_webhooks(namespace, service, replica.webhooks)
 
         def on_failure(failure: ReconcileFailure) -> None:

@@ -2,8 +2,11 @@
 
 import json
 import re
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+
+from steersman.simulation.operations.sequences import OperationSequence
 
 _TEMPLATE = '''"""Found by `steer simulate`: {summary}"""
 
@@ -15,6 +18,17 @@ _TEMPLATE = '''"""Found by `steer simulate`: {summary}"""
 def test_{name}_survives_{slug}() -> None:
     """{why}"""
     simulate({arguments}).raise_if_failed()
+'''
+_OPERATIONS = '''"""Found by `steer simulate --generate`: {template}."""
+
+{path}from steersman.simulation import simulate_operations
+
+{imports}
+
+
+def test_{kind}_{slug}_ends_as_created_at_once() -> None:
+    """{why}"""
+    simulate_operations({operator}, sequences=[{text!r}]).raise_if_failed()
 '''
 _PATH = """import sys
 from pathlib import Path
@@ -56,6 +70,31 @@ class SavedTest(Struct, frozen=True, kw_only=True):
         )
 
     def _why(self) -> str:
-        told = "".join(self.findings[:1]).splitlines() or [self.plan]
-        why = told[0].replace("\\", "").replace('"', "'").strip(" :.")
-        return f"{why[:1].upper()}{why[1:]}."
+        return _sentence(self.findings, self.plan)
+
+
+def saved_operations(operator: str, sequence: OperationSequence, findings: Sequence[str]) -> Callable[[str], str]:
+    """Return a function that returns the source of a test of one sequence, for the folder of the operator's module."""
+    module, _, name = operator.partition(":")
+
+    def source(folder: str = "") -> str:
+        late = "  # noqa: E402" if folder else ""
+        return _OPERATIONS.format(
+            path=_PATH.format(folder=folder) if folder else "",
+            imports=f"from {module} import {name}{late}",
+            operator=name,
+            template=sequence.template,
+            slug=sequence.template.replace(" ", "_"),
+            kind=sequence.kind.lower(),
+            why=_sentence(findings, str(sequence)),
+            text=str(sequence),
+        )
+
+    return source
+
+
+def _sentence(findings: Sequence[str], otherwise: str) -> str:
+    """Return the first line of what was found, for a docstring."""
+    told = "".join(findings[:1]).splitlines() or [otherwise]
+    why = told[0].replace("\\", "").replace('"', "'").strip(" :.")
+    return f"{why[:1].upper()}{why[1:]}."

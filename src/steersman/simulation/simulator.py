@@ -1,14 +1,10 @@
 """`simulate`: every fault at every step of a scenario, judged against an undisturbed run."""
 
-import asyncio
-import gc
-import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import NamedTuple
 
-from steersman.errors import ConfigError
 from steersman.simulation.end_states import learn_volatile
 from steersman.simulation.event_loop import NotDeterministic, Stuck
 from steersman.simulation.fault_kinds import KINDS
@@ -16,7 +12,8 @@ from steersman.simulation.instances import OperatorFactory, OperatorSource
 from steersman.simulation.interrupts import Interrupts, deferred_interrupts
 from steersman.simulation.invariants import Invariant
 from steersman.simulation.oracles import Finding, Reference, judge, judge_undisturbed
-from steersman.simulation.plans import Plan, chosen_kinds, pairs, parse_plan, single_faults
+from steersman.simulation.plans import Plan, chosen_kinds, pairs, parse_plan, random_walks, single_faults
+from steersman.simulation.process_settings import quiet_logs, rare_garbage_collection, reject_running_loop
 from steersman.simulation.recording import first_difference
 from steersman.simulation.report import Failure, Report
 from steersman.simulation.run import Outcome, run_plan
@@ -27,8 +24,6 @@ from steersman.testing.failures import Expected
 
 #: Called after each plan with the report so far and the number of plans.
 Progress = Callable[[Report, int], object]
-#: New objects after which garbage is collected: that many are a few runs.
-_OBJECTS_PER_COLLECTION = 100_000
 
 
 def simulate(  # noqa: PLR0913 - the author's options, each by its name
@@ -38,23 +33,26 @@ def simulate(  # noqa: PLR0913 - the author's options, each by its name
     faults: Iterable[str] | str = "all",
     plans: Sequence[str] = (),
     with_pairs: int = 0,
+    with_walks: int = 0,
     invariants: Sequence[Invariant] = (),
     expect_failures: Expected = (),
     seed: int = 1,
     twice: bool = False,
     stop_after: int | None = None,
+    budget: float | None = None,
     jobs: int = 1,
     on_progress: Progress = lambda *_: None,
 ) -> Report:
     """Run a scenario once for every fault at every step; ``report.raise_if_failed()`` explains what went wrong.
 
     ``faults`` chooses kinds by name or number (``"crash-after"``, ``"F5"``), ``plans`` runs only the named ones. With
-    ``with_pairs`` that many pairs of faults run as well. ``twice`` runs every plan twice and compares their traces.
+    ``with_pairs`` that many pairs of faults run as well, with ``with_walks`` that many random groups of up to four.
+    After ``budget`` seconds no further plan is begun. ``twice`` runs every plan twice and compares their traces.
     ``stop_after`` ends the simulation after that many failures, ``jobs`` is the number of processes. Everything depends
     on ``seed`` alone; whatever else an operator depends on is rejected as `NotDeterministic`.
     """
-    _reject_running_loop()
-    with _quiet_logs(), _rare_garbage_collection(), deferred_interrupts() as interrupts:
+    reject_running_loop()
+    with quiet_logs(), rare_garbage_collection(), deferred_interrupts() as interrupts:
         simulation = _Simulation(operator, scenario, seed, invariants, expect_failures)
         report = simulation.begin(interrupts)
         kinds = chosen_kinds(faults)
@@ -63,45 +61,9 @@ def simulate(  # noqa: PLR0913 - the author's options, each by its name
             report.impossible = [kind.name for kind in kinds if kind.replicas > 1]
             kinds = [kind for kind in kinds if kind.replicas == 1]
         todo = [parse_plan(text) for text in plans] or single_faults(report.reference.outcome.recording, kinds)
-        todo += pairs(todo, with_pairs)
-        return simulation.run(report, todo, _Course(twice, stop_after, jobs, on_progress, interrupts))
-
-
-def _reject_running_loop() -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise ConfigError("simulate runs its own event loop: call it from a plain `def` test, not from an `async def` one")
-
-
-@contextmanager
-def _quiet_logs() -> Iterator[None]:
-    """Silence the operator: a thousand faults would fill the log."""
-    logger = logging.getLogger("steersman")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
-
-
-@contextmanager
-def _rare_garbage_collection() -> Iterator[None]:
-    """Leave everything that exists now out of garbage collections, and collect rarely.
-
-    A run creates more objects than an operator ever does in that time, and few of them are parts of cycles. With the
-    usual settings a sixth of the time goes into looking at modules and classes again and again.
-    """
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(_OBJECTS_PER_COLLECTION, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
+        todo += [*pairs(todo, with_pairs), *random_walks(todo, with_walks, seed)]
+        todo = list(dict.fromkeys(todo))
+        return simulation.run(report, todo, _Course(twice, stop_after, budget, jobs, on_progress, interrupts))
 
 
 class _Course(NamedTuple):
@@ -109,9 +71,15 @@ class _Course(NamedTuple):
 
     twice: bool
     stop_after: int | None
+    budget: float | None
     jobs: int
     on_progress: Progress
     interrupts: Interrupts
+
+    def is_over(self, report: Report) -> bool:
+        """Return whether enough failed, or the time is up."""
+        has_enough = self.stop_after is not None and len(report.failures) >= self.stop_after
+        return has_enough or (self.budget is not None and report.seconds >= self.budget)
 
 
 class _Simulation:
@@ -168,7 +136,7 @@ class _Simulation:
                 report.seconds = time.perf_counter() - started
                 course.on_progress(report, len(todo))
                 course.interrupts.raise_if_requested()
-                if course.stop_after is not None and len(report.failures) >= course.stop_after:
+                if course.is_over(report):
                     break
         except KeyboardInterrupt:
             # The command prints what there is; `Report.raise_if_failed` raises it again.

@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from steersman.cli.target import project_target
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from steersman.simulation.instances import OperatorSource
     from steersman.simulation.invariants import Invariant
+    from steersman.simulation.operations.report import OperationsReport
     from steersman.simulation.report import Report
     from steersman.testing.crashes.scenarios import Scenario
 
@@ -21,7 +26,7 @@ _PLANS_PER_LINE = 100
 
 
 @click.command("simulate", short_help="Run a scenario under every fault at every step.")
-@click.argument("scenario", metavar="MODULE:SCENARIO")
+@click.argument("scenario", metavar="[MODULE:SCENARIO]", required=False)
 @click.option(
     "--operator",
     "target",
@@ -37,6 +42,9 @@ _PLANS_PER_LINE = 100
 )
 @click.option("--plan", "plans", multiple=True, metavar="PLAN", help="Run only this plan, such as crash-after@write:3.")
 @click.option("--pairs", default=0, metavar="N", help="Run N pairs of faults as well.")
+@click.option("--walks", default=0, metavar="N", help="Run N random groups of up to four faults as well.")
+@click.option("--budget", type=float, metavar="SECONDS", help="Begin no further plan after that time.")
+@click.option("--generate", type=int, metavar="N", help="Run N generated sequences of operations of each custom kind.")
 @click.option("--seed", default=1, metavar="N", show_default=True, help="Seed of every run.")
 @click.option("--twice", is_flag=True, help="Run every plan twice and compare their traces.")
 @click.option("--jobs", type=int, metavar="N", help="Number of processes; default: one for each core.")
@@ -46,11 +54,14 @@ _PLANS_PER_LINE = 100
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write the report as a page to this file.")
 def command(  # noqa: PLR0913 - the options of the command
     *,
-    scenario: str,
+    scenario: str | None,
     target: str | None,
     faults: str,
     plans: tuple[str, ...],
     pairs: int,
+    walks: int,
+    budget: float | None,
+    generate: int | None,
     seed: int,
     twice: bool,
     jobs: int | None,
@@ -64,15 +75,24 @@ def command(  # noqa: PLR0913 - the options of the command
     A scenario is an async function that takes the cluster of a test: what users do, and what they wait for. Invariants
     that its module declares with @always are checked after every write. Ctrl-C prints what is known so far.
 
+    Without a scenario, --generate makes up what users do from the schema of each kind: whichever way leads to a spec,
+    the cluster must end as after creating an object with it.
+
     \b
     Example:
       $ steer simulate tests.scenarios:rollout
       $ steer simulate tests.scenarios:rollout --save-test tests/test_found.py
+      $ steer simulate --generate 100
     """
     from steersman.simulation.html_report import html_report
     from steersman.simulation.simulator import simulate
     from steersman.simulation.workers import available_cores
 
+    if generate is not None:
+        _simulate_operations(_operator(target or project_target()), generate, seed, save_test, json_file)
+        return
+    if scenario is None:
+        raise click.UsageError("which scenario? Pass MODULE:SCENARIO, or --generate N for generated operations")
     found = _scenario(scenario)
     operator = _operator(target or _default_target(found))
     click.echo(f"{scenario} with operator {operator.target}", err=True)
@@ -82,6 +102,8 @@ def command(  # noqa: PLR0913 - the options of the command
         faults=faults.split(","),
         plans=plans,
         with_pairs=pairs,
+        with_walks=walks,
+        budget=budget,
         invariants=list(found.invariants.values()),
         seed=seed,
         twice=twice,
@@ -102,6 +124,38 @@ def command(  # noqa: PLR0913 - the options of the command
         raise click.Abort
     if report.failures or not report.passed:
         sys.exit(1)
+
+
+def _simulate_operations(
+    operator: "_Named", count: int, seed: int, save_test: Path | None, json_file: Path | None
+) -> None:
+    """Run generated operations, and print what they led to."""
+    from steersman.simulation.operations.simulator import simulate_operations
+    from steersman.simulation.saved_test import saved_operations
+
+    report = simulate_operations(operator.source, count=count, seed=seed, on_progress=_show_operations)
+    _end_progress()
+    click.echo(report.text())
+    click.echo(f"\n{report.table()}")
+    if json_file is not None:
+        json_file.write_bytes(report.json() + b"\n")
+    if report.failures and save_test is not None:
+        failure = report.failures[0]
+        text = saved_operations(operator.target, failure.sequence, [finding.text for finding in failure.findings])
+        _write_test(text, save_test)
+    if report.is_interrupted:
+        raise click.Abort
+    if report.failures or not report.passed:
+        sys.exit(1)
+
+
+def _show_operations(report: "OperationsReport", sequences: int) -> None:
+    done = len(report.tried)
+    line = f"{done}/{sequences} sequences, {len(report.failures)} failed, {report.seconds:.0f} s"
+    if sys.stderr.isatty():
+        click.echo(f"\r\x1b[K{line}", nl=False, err=True)
+    elif done % _PLANS_PER_LINE == 0 or done == sequences:
+        click.echo(line, err=True)
 
 
 class _Found(NamedTuple):
@@ -137,7 +191,6 @@ def _operator(target: str) -> _Named:
 
 def _default_target(scenario: _Found) -> str:
     """Return the operator of the project in this folder; outside of one, that of the scenario's module."""
-    from steersman.cli.target import project_target
     from steersman.manager.operator import Operator
 
     try:
@@ -198,10 +251,15 @@ def _save_test(report: "Report", operator: str, scenario: _Found, file: Path) ->
         findings=tuple(finding.text for finding in failure.findings),
         invariants=tuple(scenario.invariants),
     )
-    file.write_text(test.source(), encoding="utf-8")
+    _write_test(test.source, file)
+
+
+def _write_test(source: "Callable[[str], str]", file: Path) -> None:
+    """Write a test that pytest can import."""
+    file.write_text(source(""), encoding="utf-8")
     if not _can_be_collected(file):
         # The modules were found in this folder, which pytest does not search by itself.
-        file.write_text(test.source(os.path.relpath(Path.cwd(), file.resolve().parent)), encoding="utf-8")
+        file.write_text(source(os.path.relpath(Path.cwd(), file.resolve().parent)), encoding="utf-8")
     click.echo(f"wrote {file}")
 
 
