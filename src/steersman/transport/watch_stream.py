@@ -92,7 +92,7 @@ class WatchStream:
         self._liveness.server_responded(self._clock.monotonic())
 
     def doubt(self) -> None:
-        """Give the watch up if it is quiet: the caller misses an event that the server must have sent."""
+        """Stop waiting if the watch is quiet: the caller misses an event that the server must have sent."""
         if self._liveness.doubt(self._clock.monotonic()):
             self._body.interrupt()
 
