@@ -1,4 +1,4 @@
-"""`steer pause` and `steer resume`, on a server in a process of its own."""
+"""`steer pause` and `steer resume`, with a server in a separate process."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ def _annotations() -> dict[str, str]:
 
 
 def test_an_object_is_paused_and_resumed(server: RunningServer) -> None:
-    """By any name of its kind, after a question, and never in a dry run."""
+    """Any name of its kind is accepted; the command asks first, and a dry run writes nothing."""
     _kubectl("create", "configmap", "a")
     refused = _steer("pause", "cm/a", answer="n\n")
     assert refused.exit_code == 1
@@ -55,7 +55,7 @@ def test_an_object_is_paused_and_resumed(server: RunningServer) -> None:
     ],
 )
 @pytest.mark.usefixtures("server")
-def test_a_mistake_is_told_in_one_sentence(arguments: list[str], said: str) -> None:
+def test_a_mistake_is_reported_in_one_sentence(arguments: list[str], said: str) -> None:
     """Most of them are typing errors."""
     found = _steer(*arguments)
     assert found.exit_code in (1, 2)

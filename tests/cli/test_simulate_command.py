@@ -53,7 +53,7 @@ def no_shelf_without_a_name(cluster):
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Change to a folder with an operator that forgets what it created."""
+    """Change to a folder with an operator that does not remember what it created."""
     (tmp_path / "shelves.py").write_text(OPERATOR)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -67,7 +67,7 @@ def run(*arguments: str) -> Result:
 
 
 @pytest.mark.usefixtures("project")
-def test_a_failure_is_explained_and_the_exit_code_says_so() -> None:
+def test_a_failure_is_explained_and_sets_the_exit_code() -> None:
     """CI reads the code, a person the text."""
     result = run("--faults", "F1,stall")
     assert result.exit_code == 1
@@ -79,15 +79,15 @@ def test_a_failure_is_explained_and_the_exit_code_says_so() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_what_passes_ends_with_zero() -> None:
-    """The rest of the faults do not matter to this operator."""
+def test_success_has_exit_code_zero() -> None:
+    """The other faults do no harm to this operator."""
     result = run("--plan", "clock-ahead@write:1", "--twice")
     assert result.exit_code == 0, result.output
     assert "creation: 1 plans passed" in result.stdout
 
 
 def test_a_failure_becomes_a_test_that_fails_until_it_is_fixed(project: Path) -> None:
-    """What was found once is never lost again."""
+    """A bug that was found once stays found."""
     result = run("--faults", "F1", "--save-test", "test_found.py", "--json", "report.json", "--html", "page.html")
     assert "wrote test_found.py" in result.stdout
     told = json.loads((project / "report.json").read_text())
@@ -126,8 +126,8 @@ def _saved_test(source: str) -> Callable[[], None]:
         (["simulate", "shelves:creation", "--operator", "shelves:operator", "--plan", "x"], "'x' is not a fault"),
     ],
 )
-def test_what_cannot_be_used_is_named(arguments: list[str], message: str) -> None:
-    """A typo gets a sentence and exit code 2, not a stack."""
+def test_an_invalid_argument_is_named(arguments: list[str], message: str) -> None:
+    """A typo gets one sentence and exit code 2, not a traceback."""
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2
     assert message in result.output

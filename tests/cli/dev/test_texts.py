@@ -1,4 +1,4 @@
-"""How reports read as lines."""
+"""Reports as lines of text."""
 
 import pytest
 
@@ -21,7 +21,7 @@ CLOCK = time_of(AT)
 
 
 def run(*causes: str, result: str = "success") -> Reconciled:
-    """Give a run with its causes."""
+    """Return a run with its causes."""
     return Reconciled(AT, "custompod", "CustomPod", "default/a", result, 0.0031, list(causes))
 
 
@@ -29,23 +29,23 @@ def run(*causes: str, result: str = "success") -> Reconciled:
     ("seconds", "text"), [(0.0001, "0.1 ms"), (0.0031, "3.1 ms"), (0.9994, "999.4 ms"), (2, "2.0 s"), (90, "1.5 min")]
 )
 def test_durations_are_short(seconds: float, text: str) -> None:
-    """They stand in a column."""
+    """They are shown in a column."""
     assert duration(seconds) == text
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (65.9, "1:05"), (3723, "1:02:03")])
-def test_the_age_reads_as_a_clock(seconds: float, text: str) -> None:
+def test_the_age_is_shown_like_a_clock(seconds: float, text: str) -> None:
     """As terminals show it."""
     assert elapsed(seconds) == text
 
 
-def test_causes_of_the_object_itself_need_no_name_and_none_is_told_twice() -> None:
-    """The object stands beside them already."""
+def test_causes_of_the_object_itself_have_no_name_and_are_not_repeated() -> None:
+    """The object's name is beside them already."""
     causes = why(run("CustomPod default/a changed (spec)", "Pod default/a-x created", "Pod default/a-x created"))
     assert causes == "changed (spec), Pod a-x created"
 
 
-def test_many_causes_are_counted_and_another_namespace_is_told() -> None:
+def test_many_causes_are_counted_and_another_namespace_is_shown() -> None:
     """A restart of the operator has as many causes as there are objects."""
     causes = why(run(*(f"Pod default/{name} exists" for name in "abcde")))
     assert causes == "Pod a exists, Pod b exists, Pod c exists, 2 more"
@@ -54,8 +54,8 @@ def test_many_causes_are_counted_and_another_namespace_is_told() -> None:
     assert why(cluster_scoped) == "Pod default/b exists"
 
 
-def test_where_there_is_little_room_causes_have_no_names() -> None:
-    """What happened matters more than to whom, and three pods that changed are one reason."""
+def test_in_a_narrow_column_causes_have_no_names() -> None:
+    """The event matters more than the name, and three changed pods are one reason."""
     pods = (f"Pod default/{name} changed (status)" for name in "abc")
     assert why_briefly(run("CustomPod default/a created", *pods)) == "created, Pod changed (status)"
     assert why_briefly(run("retry (ValueError)")) == "retry (ValueError)"
@@ -83,14 +83,14 @@ def test_where_there_is_little_room_causes_have_no_names() -> None:
     ],
 )
 def test_a_report_is_a_line_with_time_and_level(report: Report, text: str) -> None:
-    """What `--plain` writes."""
+    """The output of `--plain`."""
     shown = line_of(report)
     assert shown is not None
     assert shown[0] == f"{CLOCK} {text}"
 
 
-def test_what_the_author_prints_is_left_as_it_is_and_what_is_no_news_is_left_out() -> None:
-    """A print is for looking at, a queue's length is for the screen."""
+def test_printed_lines_are_unchanged_and_queue_lengths_are_left_out() -> None:
+    """A print is meant to be read; the length of a queue is for the screen."""
     assert line_of(Printed(AT, "  as it is")) == ("  as it is", "printed")
     assert line_of(Queues({})) is None
     assert line_of(Loaded("a", [], [Kind("Pod", "pods")])) is None
