@@ -29,8 +29,8 @@ def test_the_tables_count_differences_by_reason() -> None:
 
 async def test_equal_code_gives_equal_tables() -> None:
     """A table that changes without a change of the code could not be kept under version control."""
-    stories = [story for story in builtin_sequences("lifecycle") if story.name.startswith("gc-foreground")]
-    recording = Recording("some", "lifecycle", lambda: stories, controlled=True)
+    sequences = [sequence for sequence in builtin_sequences("lifecycle") if sequence.name.startswith("gc-foreground")]
+    recording = Recording("some", "lifecycle", lambda: sequences, controlled=True)
     first, second = await replay(recording), await replay(recording)
     assert first == second
     assert first is not None
