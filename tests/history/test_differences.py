@@ -1,4 +1,4 @@
-"""Which fields two documents differ in, as people name them."""
+"""Which fields of two documents differ, by the names that users know."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ from steersman.history.differences import LIMIT, field_changes, value_text, with
 def test_a_changed_field_is_named_with_both_values(
     before: dict[str, Any], after: dict[str, Any], expected: list[str]
 ) -> None:
-    """A person looks for the one field that flaps; the name is the path that they would write."""
+    """A user searches for the one field that keeps changing, by the path that they would write."""
     assert [str(one) for one in field_changes(before, after)[0]] == expected
 
 
@@ -54,7 +54,7 @@ def test_a_value_is_one_short_line() -> None:
 
 
 def test_fields_that_change_with_every_write_are_left_out() -> None:
-    """They would stand first in every difference and say nothing."""
+    """They would come first in every difference and explain nothing."""
     document = {"metadata": {"name": "a", "resourceVersion": "1", "managedFields": []}, "spec": {}}
     assert without_bookkeeping(document) == {"metadata": {"name": "a"}, "spec": {}}
     assert without_bookkeeping({"spec": 1}) == {"spec": 1}
@@ -71,6 +71,6 @@ _VALUES = st.recursive(
 
 @given(st.dictionaries(st.sampled_from("abc"), _VALUES), st.dictionaries(st.sampled_from("abc"), _VALUES))
 def test_any_two_documents_can_be_compared(before: dict[str, Any], after: dict[str, Any]) -> None:
-    """The answers of a server go in unchecked: nothing may raise, and equal documents have no difference."""
+    """The answers of a server are not validated: nothing may raise, and equal documents have no difference."""
     field_changes(before, after)
     assert field_changes(before, before) == ((), 0)
