@@ -41,7 +41,8 @@ from steersman.controller.reports.failures import FailureListener, ignore_failur
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.errors import ConfigError, LeadershipLost
 from steersman.history.history import History
-from steersman.history.redaction import SecretMemory
+from steersman.history.records import LeadershipChange, WebhookCall
+from steersman.history.redaction import Redactor, SecretMemory
 from steersman.history.state import LeadershipState
 from steersman.informer.changes import Change
 from steersman.informer.informer import Informer, Selection
@@ -149,6 +150,8 @@ class Manager:
         self._transport = CountingTransport(transport, self._count_request)
         self._ready = asyncio.Event()
         self._leadership: Leadership | None = None
+        #: Whether the history says that this process leads.
+        self._leads = False
         self._controllers: list[Controller[Any]] = []
         self._started = clock.now()
         #: Background functions, with the name of their operator and its client.
@@ -222,13 +225,19 @@ class Manager:
             lambda name: self._client(self._transport, name),
             installer_of=self._installer,
             clock=self._clock,
-            observer=metrics,
+            on_call=self._add_call,
         )
+        stack.callback(self.history.listen(metrics.add, WebhookCall))
         served = await stack.enter_async_context(webhooks.serving())
+        metrics.show_active(webhooks.active)
         await self._install(served.address)
         await stack.enter_async_context(webhooks.registered(served))
         self.readiness.add("webhook-certificate", served.check)
         metrics.show_expiry(lambda: served.valid_until)
+
+    def _add_call(self, call: WebhookCall) -> None:
+        masked: WebhookCall = Redactor(self._secrets).record(call)
+        self.history.add_call(masked)
 
     async def _install(self, webhooks: Address | None) -> None:
         client = self._installer(self._operators[0].name)
@@ -385,6 +394,9 @@ class Manager:
             yield None
             return
         self.metrics.leader.labels(election.name).set(0)
+        self.history.listen(
+            lambda change: self.metrics.leader.labels(election.name).set(change.is_leader), LeadershipChange
+        )
         connect = self._options.elector_transport
         elected = (
             elect_here(ApiConnection(self._transport, self._clock, self._randomness), election)
@@ -392,7 +404,24 @@ class Manager:
             else elect_in_thread(connect, self._clock, election)
         )
         async with elected as leadership:
-            yield leadership
+            try:
+                yield leadership
+            finally:
+                if self._leads:
+                    reason = "stopping" if leadership.is_valid else "the lease could not be renewed in time"
+                    self._note_leadership(election, is_leader=False, reason=reason)
+
+    def _note_leadership(self, election: ElectionOptions, *, is_leader: bool, reason: str = "") -> None:
+        self._leads = is_leader
+        self.history.add_leadership(
+            LeadershipChange(
+                at=self._clock.now(),
+                is_leader=is_leader,
+                lease=f"{election.namespace}/{election.name}",
+                identity=election.identity,
+                reason=reason,
+            )
+        )
 
     async def _lead(self, leadership: Leadership | None) -> None:
         if leadership is not None and self._options.election is not None:
@@ -401,7 +430,7 @@ class Manager:
                 lease = f"{election.namespace}/{election.name}"
                 _log.info("waiting for leadership", extra={"lease": lease, "identity": election.identity})
             await leadership.wait_acquired()
-            self.metrics.leader.labels(self._options.election.name).set(1)
+            self._note_leadership(election, is_leader=True)
 
     @staticmethod
     async def _stay(leadership: Leadership | None) -> None:
