@@ -40,7 +40,7 @@ class Limit(Resource[LimitSpec, Status]):
 
 
 async def test_a_review_is_remembered_with_its_answer(cluster: Cluster) -> None:
-    """Why was this rejected, and which webhook makes every write slow?"""
+    """It tells why a write was rejected, and which webhook makes every write slow."""
     operator = Operator("limits")
     operator.permit(Secret, "get")
 

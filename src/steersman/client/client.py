@@ -204,6 +204,18 @@ class Client(WriteVerbs):
         options = ListOptions(label_selector=label_selector, field_selector=field_selector)
         return read_all(self._session, kind, namespace, options)
 
+    def list_metadata(
+        self,
+        kind: type[KubeObject] | GroupVersionKind,
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+    ) -> AsyncIterator[PartialObjectMetadata]:
+        """Yield the metadata of objects without their content; pages are fetched as needed."""
+        options = ListOptions(label_selector=label_selector, field_selector=field_selector)
+        return read_all(self._session, kind, namespace, options, metadata_only=True)
+
     @overload
     async def list_page(
         self, kind: type[K], options: ListOptions, *, namespace: str | None = None

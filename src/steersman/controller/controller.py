@@ -23,14 +23,17 @@ from typing import Any, Generic, TypeVar, assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
+from steersman.controller.caches import KindCaches
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
 from steersman.controller.keys.dynamic_watches import DynamicWatches
 from steersman.controller.keys.key_state import KeyState, KeyStates, ReconcileRequest, revision_of
+from steersman.controller.keys.ranks import Ranks
 from steersman.controller.keys.self_triggers import SelfTriggers
 from steersman.controller.keys.waits import Waits
 from steersman.controller.keys.write_barrier import WriteBarrier
 from steersman.controller.options import ControllerOptions
+from steersman.controller.owned import Owned
 from steersman.controller.reports.causes import Cause, Part, SpecChange, cause_of
 from steersman.controller.reports.failures import ReconcileFailure
 from steersman.controller.reports.outcome import (
@@ -55,6 +58,7 @@ from steersman.controller.run.run_log import log_run
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.run_trace import named
 from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
+from steersman.controller.scope import Scope
 from steersman.controller.triggers import Trigger
 from steersman.controller.workers import Workers
 from steersman.errors import DecodeError, SteersmanError, WaitTimeout, text_of
@@ -62,7 +66,7 @@ from steersman.history import records as history
 from steersman.history.records import CauseType, KeyPhase, Result
 from steersman.informer.changes import Change, Deleted, Updated, record_of
 from steersman.informer.index import BY_CONTROLLER, by_controller
-from steersman.informer.informer import Informer, Selection
+from steersman.informer.informer import Informer
 from steersman.informer.record import Record
 from steersman.informer.store import Store
 from steersman.informer.subscription import Subscription
@@ -91,11 +95,18 @@ class Controller(Generic[K]):
         self._options = options
         self._clock = options.clock
         self.queue: WorkQueue[ObjectKey, Cause] = WorkQueue(clock=options.clock, observer=options.queue_observer)
-        self._informers: dict[type[KubeObject], Informer[Any]] = {}
+        #: The reconciled objects.
+        self._own = self._cache(reconciler.kind, reconciler.scope)
+        self._caches = KindCaches(reconciler.name, reconciler.kind)
+        self._ranks = Ranks(self._own, reconciler.options.priority, self._on_priority_failed)
         self._subscriptions: list[tuple[Trigger, Informer[Any], Subscription]] = []
         self._states = KeyStates()
         self._barrier = WriteBarrier(
-            options.clock, reconciler.options.hold, release=self._put_back, on_expired=self._on_hold_expired
+            options.clock,
+            reconciler.options.hold,
+            release=self._put_back,
+            on_late=self._doubt_watches,
+            on_expired=self._on_hold_expired,
         )
         self._self_triggers = SelfTriggers(reconciler.name, reconciler.resource.gvk)
         self._waits = Waits(options.informers, reconciler.name, self._wake_for, reconciler.options.waits_for)
@@ -107,7 +118,8 @@ class Controller(Generic[K]):
         self._workers = Workers(reconciler.name, reconciler.options.workers, self._work, options.clock)
         self._environment = ReconcileEnvironment(
             options=options,
-            caches=self,
+            caches=self._caches,
+            owned_labels={owned.kind: owned.labels for owned in reconciler.options.owned if owned.labels},
             applied=self._applied,
             external_writes=ExternalWrites(options.clock, options.fence, options.carry_out),
             watches=self._watches,
@@ -119,16 +131,20 @@ class Controller(Generic[K]):
 
     def attach(self) -> None:
         """Subscribe to every kind that triggers the reconciler; an informer that runs delivers its objects at once."""
-        own = self._options.informers.get(self.reconciler.kind, self._selection(self.reconciler.kind))
-        for trigger in self.reconciler.triggers(own):
-            informer = self._options.informers.get(trigger.kind, self._selection(trigger.kind))
-            self._informers.setdefault(trigger.kind, informer)
-            resync = self.reconciler.options.resync if trigger.kind is self.reconciler.kind else None
-            name = f"{self.reconciler.name}/{informer.resource.plural}"
+        reconciler, own = self.reconciler, self._own
+        for trigger in reconciler.triggers(own, self._on_mapping_failed):
+            informer = self._cache(trigger.kind, trigger.scope)
+            is_owned = isinstance(trigger.scope, Owned)
+            self._caches.add(trigger.kind, informer, owned=is_owned)
+            if is_owned:
+                informer.ensure_record_index(BY_CONTROLLER, by_controller)
+            resync = reconciler.options.resync if trigger.scope is reconciler.scope else None
+            name = f"{reconciler.name}/{informer.resource.plural}"
             subscription = informer.add_handler(_ChangeListener(self, trigger, informer), name=name, resync=resync)
             self._subscriptions.append((trigger, informer, subscription))
-        for owned in self.reconciler.options.owns:
-            self._informers[owned].ensure_record_index(BY_CONTROLLER, by_controller)
+
+    def _cache(self, kind: type[C], scope: Scope) -> Informer[C]:
+        return self._options.informers.get(kind, scope.selection(resource_of(kind), self._options.namespaces))
 
     async def wait_synced(self, *, within: float | None = None) -> None:
         """Wait until every cache that is not optional is complete; ``WaitTimeout`` names the others, with reasons."""
@@ -159,7 +175,7 @@ class Controller(Generic[K]):
 
     def find(self, kind: type[C]) -> Informer[C] | None:
         """Return the cache of a kind that this controller watches."""
-        return self._informers.get(kind)
+        return self._caches.find(kind)
 
     def required_informers(self) -> list[Informer[Any]]:
         """Return the caches without which nothing can be reconciled."""
@@ -217,27 +233,20 @@ class Controller(Generic[K]):
             return history.KeyState(KeyPhase.SLOWED_DOWN, until)
         return history.KeyState(KeyPhase.IDLE, until)
 
-    def _selection(self, kind: type[KubeObject]) -> Selection:
-        namespaced = resource_of(kind).namespaced
-        own = kind is self.reconciler.kind
-        return Selection(
-            namespaces=self._options.namespaces if namespaced else (),
-            label_selector=self.reconciler.options.selector if own else "",
-        )
-
     # From a change to a key.
 
     def _wake(self, key: ObjectKey) -> None:
         self._wake_for(key, Cause(CauseType.REQUESTED))
 
     def _wake_for(self, key: ObjectKey, cause: Cause) -> None:
-        self.queue.add(key, priority=NORMAL, causes=(cause,))
+        self.queue.add(key, priority=self._ranks.priority(key, NORMAL), causes=(cause,))
 
     def on_change(self, trigger: Trigger, informer: Informer[Any], change: Change) -> None:
         """Handle one change of a watched kind: release held keys, wake waiting ones, and queue the triggered ones."""
         record = record_of(change)
         target = Target(informer.resource.gvk, record.key)
-        self._barrier.observe(target, change, informer.store)
+        if informer is self._caches.find(trigger.kind):
+            self._barrier.observe(target, change, informer.store)
         if isinstance(change, Deleted):
             self._applied.forget(target)
         if self._waits:
@@ -246,17 +255,24 @@ class Controller(Generic[K]):
             keys = trigger.keys(change)
         except BaseException as error:  # noqa: BLE001 - an author's mapping must not stop the changes that follow
             failure = error
-            self._report(target.gvk.kind, record.key, error)
-            _log.error(
-                "the mapping of a watched kind failed: the keys to reconcile are unknown",
-                exc_info=failure,
-                extra={"controller": self.reconciler.name, "kind": target.gvk.kind, "key": str(record.key)},
-            )
+            self._on_mapping_failed(target.gvk.kind, record.key, failure)
             return
         if not keys and self._is_about_pause(target, change):
             keys = [record.key]
         if keys:
             self._enqueue(keys, target, change)
+
+    def _on_mapping_failed(self, kind: str, key: ObjectKey, error: BaseException) -> None:
+        self._report(kind, key, error)
+        extra = {"controller": self.reconciler.name, "kind": kind, "key": str(key)}
+        _log.error(
+            "the mapping of a watched kind failed: the keys to reconcile are unknown", exc_info=error, extra=extra
+        )
+
+    def _on_priority_failed(self, key: ObjectKey, error: BaseException) -> None:
+        self._report(self.reconciler.resource.gvk.kind, key, error)
+        extra = {"controller": self.reconciler.name, "key": str(key)}
+        _log.error("the priority of an object is unknown: it gets 0", exc_info=error, extra=extra)
 
     def _is_about_pause(self, target: Target, change: Change) -> bool:
         """Return whether an update may end the pause of an object, whatever the author's predicate says about it."""
@@ -274,7 +290,7 @@ class Controller(Generic[K]):
         for key in keys:
             if isinstance(change, Updated):
                 self._self_triggers.note_change(self._states.find(key), target, change.old, change.new)
-            self.queue.add(key, priority=priority, causes=(cause,))
+            self.queue.add(key, priority=self._ranks.priority(key, priority), causes=(cause,))
 
     # Working.
 
@@ -295,7 +311,7 @@ class Controller(Generic[K]):
         state = self._states.of(key)
         if self._barrier.hold(state, request):
             return
-        record = self._informers[self.reconciler.kind].store.get(key)
+        record = self._own.store.get(key)
         if record is None:
             self._forget(key)
         elif not (
@@ -313,7 +329,7 @@ class Controller(Generic[K]):
             return
         self._runs += 1
         state.runs += 1
-        run = RunRecord(obj, self, partial(self._on_write, state), self._options.secrets, self._clock)
+        run = RunRecord(obj, self._caches, partial(self._on_write, state), self._options.secrets, self._clock)
         ctx = self._context(run, request, state.runs)
         started, began_at = self._clock.monotonic(), self._clock.now()
         ended = RunEnd(self.reconciler.name, state, request, run, failures=state.failures, is_stale=state.is_stale)
@@ -429,16 +445,17 @@ class Controller(Generic[K]):
     def _on_done(self, key: ObjectKey, again_after: float | None) -> None:
         self.queue.forget(key)
         if again_after is not None:
-            self.queue.add_after(key, again_after, causes=(Cause(CauseType.TIMER),))
+            priority = self._ranks.priority(key, NORMAL)
+            self.queue.add_after(key, again_after, priority=priority, causes=(Cause(CauseType.TIMER),))
 
     def _on_waiting(self, state: KeyState, outcome: Waiting) -> None:
         self.queue.forget(state.key)
-        cache = self._informers.get(outcome.kind)
-        shows = cache is not None and not cache.is_partial and cache.covers_namespace(outcome.key.namespace)
-        store = cache.store if cache is not None and shows else None
+        cache = self._caches.complete(outcome.kind, outcome.key.namespace)
+        store = cache.store if cache is not None else None
         watched = self._waits.wait(state, outcome.kind, outcome.key, store)
         recheck = outcome.recheck if watched else min(outcome.recheck, UNWATCHED_RECHECK)
-        self.queue.add_after(state.key, recheck, causes=(Cause(CauseType.TIMER),))
+        priority = self._ranks.priority(state.key, NORMAL)
+        self.queue.add_after(state.key, recheck, priority=priority, causes=(Cause(CauseType.TIMER),))
 
     def _on_failure(self, request: ReconcileRequest, error: BaseException, ctx: Context[K]) -> None:
         self._report(self.reconciler.resource.gvk.kind, request.key, error)
@@ -478,6 +495,12 @@ class Controller(Generic[K]):
 
     def _put_back(self, request: ReconcileRequest) -> None:
         self.queue.add(request.key, priority=request.priority, causes=request.causes)
+
+    def _doubt_watches(self, missing: list[Target]) -> None:
+        for target in missing:
+            for _, informer, _ in self._subscriptions:
+                if informer.resource.gvk == target.gvk:
+                    informer.doubt_watch(target.key.namespace)
 
     def _on_hold_expired(self, key: ObjectKey, missing: list[Target]) -> None:
         self._states.of(key).is_stale = True

@@ -238,15 +238,14 @@ def _conditions(status: _Status) -> tuple[ConditionRecord, ...]:
 
 def _cache_state(informer: Informer[Any]) -> CacheState:
     gvk, freshness, selection = informer.resource.gvk, informer.freshness(), informer.selection
-    records = informer.store.records()
     return CacheState(
         kind=gvk.kind,
         api_version=gvk.api_version,
         namespaces=selection.namespaces,
-        selector=selection.label_selector,
+        selector=selection.text,
         is_metadata_only=selection.metadata_only,
-        objects=len(records),
-        bytes=sum(len(record.data) for record in records),
+        objects=len(informer),
+        bytes=informer.store.bytes,
         age=freshness.age,
         is_synced=freshness.is_synced,
         reason=freshness.reason,

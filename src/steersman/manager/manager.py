@@ -319,10 +319,13 @@ class Manager:
             ]
             self._background += [(operator.name, client, function) for function in operator.background_functions]
         self.metrics.observe(self._controllers, informers)
+        required: dict[str, dict[Informer[Any], None]] = {}
         for controller in self._controllers:
             self.readiness.add(f"workers/{controller.reconciler.name}", controller.worker_problem)
             for informer in controller.required_informers():
-                self.readiness.add(f"informer/{informer.resource.gvr}", freshness_check(informer))
+                required.setdefault(str(informer.resource.gvr), {})[informer] = None
+        for resource, caches in required.items():
+            self.readiness.add(f"informer/{resource}", freshness_check(*caches))
 
     @asynccontextmanager
     async def _sending_events(self, events: EventRecorder, name: str) -> AsyncIterator[None]:

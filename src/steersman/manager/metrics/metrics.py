@@ -185,20 +185,25 @@ class _Scrape(Collector):
         yield from (depth, unfinished, longest, active, hot, held)
 
     def _informers(self) -> Iterator[Metric]:
+        """Yield the state of the caches, those of one resource together: their number and selectors may change."""
         label = ["resource"]
         objects = GaugeMetricFamily("steersman_informer_objects", "Cached objects.", labels=label)
-        synced = GaugeMetricFamily("steersman_informer_synced", "Whether the cache is complete.", labels=label)
+        size = GaugeMetricFamily("steersman_informer_bytes", "Bytes of cached objects.", labels=label)
+        synced = GaugeMetricFamily("steersman_informer_synced", "Whether the caches are complete.", labels=label)
         age = GaugeMetricFamily(
             "steersman_informer_age_seconds", "Seconds since the server was last heard of.", labels=label
         )
+        together: dict[str, list[Informer[Any]]] = {}
         for informer in self.informers:
-            resource = str(informer.resource.gvr)
-            freshness = informer.freshness()
-            objects.add_metric([resource], len(informer))
-            synced.add_metric([resource], float(freshness.is_synced))
-            if freshness.age is not None:
-                age.add_metric([resource], freshness.age)
-        yield from (objects, synced, age)
+            together.setdefault(str(informer.resource.gvr), []).append(informer)
+        for resource, informers in together.items():
+            states = [informer.freshness() for informer in informers]
+            objects.add_metric([resource], sum(map(len, informers)))
+            size.add_metric([resource], sum(informer.store.bytes for informer in informers))
+            synced.add_metric([resource], float(all(state.is_synced for state in states)))
+            if ages := [state.age for state in states if state.age is not None]:
+                age.add_metric([resource], max(ages))
+        yield from (objects, size, synced, age)
 
 
 def _add(family: HistogramMetricFamily, labels: list[str], distribution: Histogram) -> None:
