@@ -56,7 +56,7 @@ from steersman.controller.run.malformed import REASON, mark_malformed
 from steersman.controller.run.reconcile_record import RunEnd, RunTiming, malformed_record
 from steersman.controller.run.run_log import log_run
 from steersman.controller.run.run_record import RunRecord
-from steersman.controller.run.run_trace import named
+from steersman.controller.run.run_trace import name_of, named
 from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
 from steersman.controller.scope import Scope
 from steersman.controller.triggers import Trigger
@@ -332,7 +332,9 @@ class Controller(Generic[K]):
         run = RunRecord(obj, self._caches, partial(self._on_write, state), self._options.secrets, self._clock)
         ctx = self._context(run, request, state.runs)
         started, began_at = self._clock.monotonic(), self._clock.now()
-        ended = RunEnd(self.reconciler.name, state, request, run, failures=state.failures, is_stale=state.is_stale)
+        ended = RunEnd(
+            self.reconciler.name, state, request, run, state.failures, state.is_stale, self._span(obj, began_at)
+        )
         state.is_stale = False
         snapshot = Snapshot(obj) if is_checked(self._runs) else None
         attempt = Attempt(
@@ -370,14 +372,21 @@ class Controller(Generic[K]):
 
     def _record(self, ended: RunEnd, outcome: Outcome, timing: RunTiming) -> history.Reconcile | None:
         """Add a run to the history. The run is over: nothing that goes wrong here may fail or repeat it."""
+        record: history.Reconcile | None = None
         try:
             record = ended.record(outcome, timing)
             self._options.history.add(record)
         except Exception as error:  # noqa: BLE001 - see above
             extra = {"controller": self.reconciler.name, "key": str(ended.state.key), "error": text_of(error)}
             _log.warning("a run is missing in the history", extra=extra)
-            return None
+        if self._options.tracer is not None:
+            self._options.tracer.end(ended.span, record)
         return record
+
+    def _span(self, obj: K, started: datetime) -> Any:
+        """Begin the span of a run, if there is a tracer."""
+        tracer = self._options.tracer
+        return None if tracer is None else tracer.begin(name_of(obj), started)
 
     def _look_for_mistakes(self, snapshot: Snapshot) -> None:
         """Log once which changes of the author's code have no effect."""

@@ -25,10 +25,10 @@ part of every client of a controller.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from steersman.client.client import Client
 from steersman.client.events import EventRecorder
@@ -36,7 +36,7 @@ from steersman.clock import Clock
 from steersman.concurrency import background, cleanup, wait_ready
 from steersman.controller.controller import Controller
 from steersman.controller.declaration import Reconciler
-from steersman.controller.options import ControllerOptions
+from steersman.controller.options import ControllerOptions, RunTracer
 from steersman.controller.reports.failures import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.errors import ConfigError, LeadershipLost
@@ -59,6 +59,7 @@ from steersman.manager.leader.thread import elect_here, elect_in_thread
 from steersman.manager.metrics.counting_transport import CountingTransport
 from steersman.manager.metrics.metrics import Metrics
 from steersman.manager.operator import BackgroundFunction, Operator
+from steersman.manager.tracing.propagation import PropagatingTransport
 from steersman.manager.web_view import WebViewServing, serving_web_view
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.http import WriteFence
@@ -76,6 +77,16 @@ _log = logging.getLogger("steersman.manager")
 
 #: Seconds that recorders get to send their last events.
 _LAST_EVENTS = 2.0
+
+
+class Tracing(RunTracer, Protocol):
+    """Makes spans of runs and reviews; OpenTelemetry itself is imported only where it is used."""
+
+    def add_call(self, call: WebhookCall) -> None:
+        """Make the span of a review."""
+
+    def headers(self) -> Mapping[str, str]:
+        """Return the headers that carry the current span to another process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +123,8 @@ class ManagerOptions:
     webhooks: WebhookListener | None = None
     #: Carries out ``ctx.external_write``; crash tests count and interrupt writes here.
     carry_out: CarryOut = carry_out_at_once
+    #: Makes spans of reconciles and reviews (``steersman.manager.tracing``); ``None`` makes none.
+    tracing: Tracing | None = None
     #: Notified of each reconcile that fails unexpectedly, such as to send it to an error tracker.
     on_failure: FailureListener = ignore_failure
 
@@ -147,7 +160,7 @@ class Manager:
         self.health = Checks()
         self.readiness = Checks()
         self.readiness.add("started", lambda: "" if self._ready.is_set() else "not all controllers run yet")
-        self._transport = CountingTransport(transport, self._count_request)
+        self._transport = self._counted(transport)
         self._ready = asyncio.Event()
         self._leadership: Leadership | None = None
         #: Whether the history says that this process leads.
@@ -157,6 +170,15 @@ class Manager:
         #: Background functions, with the name of their operator and its client.
         self._background: list[tuple[str, Client, BackgroundFunction]] = []
         self._probes: Server | None = None
+
+    def _counted(self, transport: Transport) -> CountingTransport:
+        """Return a transport that counts, and that passes the trace context on if there is one."""
+        tracing = self._options.tracing
+        if tracing is None:
+            return CountingTransport(transport, self._count_request)
+        self.history.listen(tracing.add_call, WebhookCall)
+        self._services.send_with(tracing.headers)
+        return PropagatingTransport(transport, self._count_request, tracing.headers)
 
     # State.
 
@@ -358,6 +380,7 @@ class Manager:
             namespaces=self._options.namespaces,
             history=self.history,
             secrets=self._secrets,
+            tracer=self._options.tracing,
             queue_observer=self.metrics.queue(name),
             on_failure=self._options.on_failure,
         )
