@@ -470,12 +470,13 @@ class Controller(Generic[K]):
         self.queue.forget(state.key)
         cache = self._caches.complete(outcome.kind, outcome.key.namespace)
         store = cache.store if cache is not None else None
-        watched = self._waits.wait(state, outcome.kind, outcome.key, store)
+        watched = self._waits.wait(state, outcome.kind, outcome.key, store, outcome.seen)
         recheck = outcome.recheck if watched else min(outcome.recheck, UNWATCHED_RECHECK)
         priority = self._ranks.priority(state.key, NORMAL)
         self.queue.add_after(state.key, recheck, priority=priority, causes=(Cause(CauseType.TIMER),))
         fields = {"reason": outcome.reason, "error": outcome.message, "watched": watched, "recheck": recheck}
-        ctx.log.info("reconcile waits for another object", extra=fields)
+        level = logging.DEBUG if outcome.is_quiet else logging.INFO
+        ctx.log.log(level, "reconcile waits for another object", extra=fields)
 
     def _on_failure(self, request: ReconcileRequest, error: BaseException, ctx: Context[K]) -> None:
         self._report(self.reconciler.resource.gvk.kind, request.key, error)
