@@ -34,11 +34,23 @@ _MASK: Final = "<secret>"
 _encode = msgspec.json.encode
 
 
-def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[tuple[FieldChange, ...], int]:
-    """Return the fields in which two documents differ, at most `LIMIT`, and how many more there are."""
-    found: list[FieldChange] = []
+def field_changes(
+    before: Mapping[str, Any], after: Mapping[str, Any], *, limit: int = LIMIT
+) -> tuple[tuple[FieldChange, ...], int]:
+    """Return the fields in which two documents differ, at most ``limit``, and how many more there are."""
+    found = _Found(max(limit, _COUNTED))
     _compare("", before, after, found)
-    return tuple(found[:LIMIT]), max(len(found) - LIMIT, 0)
+    return tuple(found[:limit]), max(len(found) - limit, 0)
+
+
+class _Found(list[FieldChange]):
+    """The differences found so far, and how many are counted."""
+
+    __slots__ = ("counted",)
+
+    def __init__(self, counted: int) -> None:
+        super().__init__()
+        self.counted = counted
 
 
 def without_bookkeeping(document: Mapping[str, Any]) -> JsonObject:
@@ -60,9 +72,9 @@ def value_text(value: Any) -> str:
 # Documents are what a JSON decoder returns, so that exact types tell them apart; this runs for every write.
 
 
-def _compare(path: str, before: Any, after: Any, found: list[FieldChange]) -> None:
+def _compare(path: str, before: Any, after: Any, found: _Found) -> None:
     """Add the differences of two values to ``found``, until there are more than anybody counts."""
-    if before == after or len(found) > _COUNTED:
+    if before == after or len(found) > found.counted:
         return
     if after.__class__ is dict and (before.__class__ is dict or (before is None and after)):
         _compare_members(path, before or {}, after, found)
@@ -74,7 +86,7 @@ def _compare(path: str, before: Any, after: Any, found: list[FieldChange]) -> No
         found.append(FieldChange(path, value_text(before), value_text(after)))
 
 
-def _compare_members(path: str, before: JsonObject, after: JsonObject, found: list[FieldChange]) -> None:
+def _compare_members(path: str, before: JsonObject, after: JsonObject, found: _Found) -> None:
     for key, value in before.items():
         other = after.get(key)
         if value != other:
@@ -84,7 +96,7 @@ def _compare_members(path: str, before: JsonObject, after: JsonObject, found: li
             _compare(_member(path, key), None, value, found)
 
 
-def _compare_elements(path: str, before: list[Any], after: list[Any], found: list[FieldChange]) -> None:
+def _compare_elements(path: str, before: list[Any], after: list[Any], found: _Found) -> None:
     for name in _ELEMENT_NAMES:
         old, new = _by_name(before, name), _by_name(after, name)
         if old is not None and new is not None:

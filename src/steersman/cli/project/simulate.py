@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steersman.cli.project.simulate_command import command_options
 from steersman.cli.target import operator_option
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _PLANS_PER_LINE = 100
 
 
 @click.command("simulate", short_help="Run a scenario under every fault at every step.")
-@click.argument("scenario", metavar="MODULE:SCENARIO")
+@click.argument("scenario", metavar="MODULE:SCENARIO", required=False)
 @operator_option
 @click.option(
     "--faults",
@@ -36,6 +37,7 @@ _PLANS_PER_LINE = 100
 @click.option("--save-test", type=click.Path(path_type=Path), help="Write the first failure as a pytest to this file.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report as JSON to this file.")
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write the report as a page to this file.")
+@command_options
 def command(  # noqa: PLR0913 - the options of the command
     *,
     scenario: str,
@@ -55,10 +57,14 @@ def command(  # noqa: PLR0913 - the options of the command
     A scenario is an async function that takes the cluster of a test: what users do, and what they wait for. Invariants
     that its module declares with @always are checked after every write. Ctrl-C prints what is known so far.
 
+    With --command the operator is any program, in real time: {kubeconfig} in its arguments is the path of a kubeconfig,
+    {port} a free port, and its scenario may be a folder of manifests such as 01-create.yaml and 02-delete.yaml.
+
     \b
     Example:
       $ steer simulate tests.scenarios:rollout
       $ steer simulate tests.scenarios:rollout --save-test tests/test_found.py
+      $ steer simulate --command './manager --kubeconfig {kubeconfig}' --crds config/crd --scenario steps
     """
     from steersman.cli.target import load_operator, project_target
     from steersman.simulation.html_report import html_report
