@@ -246,7 +246,8 @@ class Context(Generic[K]):
         self._environment.applied.remember(
             target, data, version=applied.resource_version, uid=applied.uid, owner=applied_for
         )
-        verb = Verb.CHANGED if before else Verb.APPLIED if informer is None else Verb.CREATED
+        is_known = informer is not None and covers(informer, intent.namespace, intent.labels)
+        verb = Verb.CHANGED if before else Verb.CREATED if is_known else Verb.APPLIED
         known = None if record is None or record.is_metadata_only else record.data
         self._run.wrote(applied, before=before, data=known, verb=verb)
         return applied
