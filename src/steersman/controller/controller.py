@@ -89,7 +89,10 @@ UNWATCHED_RECHECK = 30.0
 
 
 class Controller(Generic[K]):
-    """Runs one reconciler. Call ``attach``, run the informers, then ``wait_synced``, then ``run``."""
+    """Runs one reconciler. Call ``attach``, run the informers, then ``wait_synced``, then ``run``.
+
+    Create all controllers that share informers before the first is attached: they share more caches then.
+    """
 
     def __init__(self, reconciler: Reconciler[K], options: ControllerOptions) -> None:
         self.reconciler = reconciler
@@ -98,6 +101,7 @@ class Controller(Generic[K]):
         self.queue: WorkQueue[ObjectKey, Cause] = WorkQueue(clock=options.clock, observer=options.queue_observer)
         #: The reconciled objects.
         self._own = self._cache(reconciler.kind, reconciler.scope)
+        self._open_whole_caches()
         self._caches = KindCaches(reconciler.name, reconciler.kind)
         self._ranks = Ranks(self._own, reconciler.options.priority, self._on_priority_failed)
         self._subscriptions: list[tuple[Trigger, Informer[Any], Subscription]] = []
@@ -143,6 +147,17 @@ class Controller(Generic[K]):
             name = f"{reconciler.name}/{informer.resource.plural}"
             subscription = informer.add_handler(_ChangeListener(self, trigger, informer), name=name, resync=resync)
             self._subscriptions.append((trigger, informer, subscription))
+
+    def _open_whole_caches(self) -> None:
+        """Open the caches of whole owned objects: watches of metadata, of this and of other controllers, share them."""
+        options = self.reconciler.options
+        scopes = [
+            *((owned.kind, owned) for owned in options.owned),
+            *((watch.kind, watch) for watch in options.watches),
+        ]
+        for kind, scope in scopes:
+            if not scope.is_metadata_only(resource_of(kind)):
+                self._cache(kind, scope)
 
     def _cache(self, kind: type[C], scope: Scope) -> Informer[C]:
         return self._options.informers.get(kind, scope.selection(resource_of(kind), self._options.namespaces))
@@ -500,7 +515,7 @@ class Controller(Generic[K]):
         self.queue.forget(state.key)
         cache = self._caches.complete(outcome.kind, outcome.key.namespace)
         store = cache.store if cache is not None else None
-        watched = self._waits.wait(state, outcome.kind, outcome.key, store)
+        watched = self._waits.wait(state, outcome.kind, outcome.key, store, outcome.seen)
         recheck = outcome.recheck if watched else min(outcome.recheck, UNWATCHED_RECHECK)
         priority = self._ranks.priority(state.key, NORMAL)
         self.queue.add_after(state.key, recheck, priority=priority, causes=(Cause(CauseType.TIMER),))

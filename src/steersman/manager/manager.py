@@ -358,6 +358,8 @@ class Manager:
                 for reconciler in operator.reconcilers
             ]
             self._background += [(operator.name, client, function) for function in operator.background_functions]
+        for controller in self._controllers:
+            controller.attach()
         self.metrics.observe(self._controllers, informers)
         required: dict[str, dict[Informer[Any], None]] = {}
         for controller in self._controllers:
@@ -404,9 +406,7 @@ class Manager:
             queue_observer=self.metrics.queue(name),
             on_failure=self._options.on_failure,
         )
-        controller = Controller(reconciler, options)
-        controller.attach()
-        return controller
+        return Controller(reconciler, options)
 
     async def _await_kinds(self, stack: AsyncExitStack, informers: Informers) -> None:
         """Retry optional kinds that are not served yet whenever a CRD changes, without waiting for the back-off."""
