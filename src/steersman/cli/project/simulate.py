@@ -100,14 +100,16 @@ def _scenario(text: str) -> "tuple[Scenario, list[Invariant]]":
 
     module_name, colon, name = text.partition(":")
     if not colon or not module_name or not name:
-        raise click.BadParameter(f"{text!r} is not MODULE:SCENARIO, such as tests.scenarios:rollout")
+        raise click.UsageError(f"{text!r} is not MODULE:SCENARIO, such as tests.scenarios:rollout")
     try:
         module = import_module(module_name)
     except ModuleNotFoundError as error:
-        raise click.BadParameter(f"cannot import {module_name!r}: {error}") from error
+        raise click.UsageError(f"cannot import {module_name!r}: {error}") from error
     found = getattr(module, name, None)
     if not callable(found):
-        raise click.BadParameter(f"there is no function {name!r} in {module_name}")
+        raise click.UsageError(
+            f"the module {module_name} has no function {name!r}: a scenario is an async function that takes the cluster"
+        )
     return found, [value for value in vars(module).values() if isinstance(value, Invariant)]
 
 
