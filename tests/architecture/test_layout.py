@@ -25,8 +25,8 @@ def test_a_module_states_its_purpose(source: Path) -> None:
 
 
 def test_the_facade_is_small_and_complete() -> None:
-    """At most 30 names, each importable: what an operator file needs and nothing else."""
-    assert len(steersman.__all__) <= 30
+    """At most 32 names, each importable: what an operator file needs and nothing else."""
+    assert len(steersman.__all__) <= 32
     assert list(steersman.__all__) == sorted(steersman.__all__)
     for name in steersman.__all__:
         assert getattr(steersman, name) is not None, name

@@ -61,3 +61,35 @@ def test_helpers_that_several_folders_use_are_in_support() -> None:
                 if source not in {folder, *_SHARED}:
                     found.append(f"{path.relative_to(ROOT)}: {node.module}")
     assert found == []
+
+
+#: Folders that test the whole rather than one room, and what they read or share.
+_WHOLE = frozenset(
+    {
+        "architecture",
+        "contract",
+        "examples",
+        "faults",
+        "fuzz",
+        "golden",
+        "guides",
+        "secrets",
+        "support",
+        "tools",
+        "typing",
+    }
+)
+#: Folders inside a room that are not rooms of the source: what drives it from outside, or data.
+_INSIDE = frozenset({"apiserver/concurrency", "client/real_clients", "simulation/patterns", "webview/browser"})
+
+
+def test_folders_of_tests_are_named_like_the_rooms_they_test() -> None:
+    """A reader who knows where the code is knows where its tests are."""
+    found = set()
+    for path in (ROOT / "tests").rglob("*.py"):
+        folder = path.parent.relative_to(ROOT / "tests")
+        is_whole = folder.parts[:1] in {(), *((name,) for name in _WHOLE)}
+        is_inside = any(folder.is_relative_to(inside) for inside in _INSIDE)
+        if not (is_whole or is_inside or (ROOT / "src/steersman" / folder).is_dir()):
+            found.add(str(folder))
+    assert found == set()

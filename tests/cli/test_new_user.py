@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import RunningServer
-from tests.cli.dev.terminal import Dev
 from tests.support.base_image import base_image
 from tests.support.kubectl import KUBECTL
+from tests.support.terminal import Dev
 
 CLASSES = '''
 """CustomPod: keeps a number of pods."""

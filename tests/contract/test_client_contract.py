@@ -233,8 +233,22 @@ async def test_apply_respects_its_preconditions(server: Server) -> None:
         assert await client.try_get_metadata(ConfigMap, "missing") is None
 
 
-async def test_an_object_that_was_read_can_be_applied(server: Server) -> None:
-    """Fields that only the server sets are left out."""
+async def test_metadata_can_be_listed_without_content(server: Server) -> None:
+    """An operator that only needs names and labels need not receive the contents of all Secrets."""
+    async with server.client() as plain:
+        client = await with_widgets(plain)
+        await client.create(ConfigMap(meta("a", labels={"app": "web"}), data={"x": "1"}))
+        await client.create(ConfigMap(meta("b"), data={"x": "1"}))
+        await client.create(widget("w", color="blue"))
+        selected = client.list_metadata(ConfigMap, label_selector="app=web")
+        assert [(one.name, one.labels) async for one in selected] == [("a", {"app": "web"})]
+        named = client.list_metadata(ConfigMap, field_selector="metadata.name=b")
+        assert [(one.name, one.resource_version != "") async for one in named] == [("b", True)]
+        assert [one.name async for one in client.list_metadata(WIDGET)] == ["w"]
+
+
+async def test_what_was_read_can_be_applied(server: Server) -> None:
+    """What only the server sets is left out."""
     async with server.client() as client:
         await client.apply(ConfigMap(meta("a"), data={"k": "1"}))
         read = await client.get(ConfigMap, "a")

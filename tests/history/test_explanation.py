@@ -175,3 +175,10 @@ def test_a_failed_run_shows_its_writes() -> None:
 def test_a_duration_is_short(seconds: float, expected: str) -> None:
     """Two units are enough to plan with."""
     assert duration(seconds) == expected
+
+
+def test_a_start_of_the_operator_is_one_cause_however_many_objects_it_found() -> None:
+    """Every owned object that exists is a cause of the first run; the reader needs one sentence."""
+    run = replace(RUN, causes=(CauseRecord(CauseType.EXISTS, SITE), CauseRecord(CauseType.EXISTS, POD)))
+    lines = explain(replace(VIEW, reconciles=(run,)), NOW)
+    assert lines[3].endswith("reconcile 7, 4.1 ms, because the operator has just started")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from steersman.history.history import History, HistoryLimits
 from steersman.history.records import (
@@ -151,3 +152,31 @@ def test_it_can_be_read_while_another_thread_adds() -> None:
     stop.set()
     reader.join()
     assert failures == []
+
+
+def test_one_huge_record_does_not_push_out_the_others() -> None:
+    """A text of megabytes in one object must not erase what is known of all other objects."""
+    history = History(HistoryLimits(bytes=100_000))
+    for number in range(10):
+        history.add(run(f"quiet-{number}", 1))
+    many = tuple(FieldChange("p" * 100, "b" * 60, "a" * 60) for _ in range(8))
+    huge = replace(
+        run("huge", 1, "m" * 1_000_000),
+        writes=tuple(WriteRecord(Verb.CHANGED, named(f"child-{number}"), "1", many) for number in range(1000)),
+        conditions=(ConditionRecord("Ready", "False", "Broken", "c" * 1_000_000),),
+        events=(EventRecord("Warning", "Broken", "e" * 1_000_000),),
+    )
+    history.add(huge)
+    assert len(history) == 11
+    assert history.bytes < 20_000
+    [kept] = history.of(named("huge"))
+    assert (kept.is_cut, kept.writes[0].more_changes, kept.number) == (True, 8, 1)
+
+
+def test_equal_kinds_of_two_groups_are_two_objects() -> None:
+    """``Cluster`` of two vendors in one operator: their runs must not mix."""
+    history = History()
+    one, other = named("a")._replace(group="one.example.com"), named("a")._replace(group="two.example.com")
+    for name, number in ((one, 1), (other, 2)):
+        history.add(replace(run("a", number), object=name))
+    assert [[found.number for found in history.of(name)] for name in (one, other)] == [[1], [2]]

@@ -495,8 +495,24 @@ async def test_user_indexes_and_selectors_answer_from_the_cache() -> None:
         assert len(informer) == 2
 
 
-async def test_as_a_context_manager_it_is_synced_inside_and_stopped_outside() -> None:
-    """The shortest way to a cache, for scripts."""
+async def test_an_index_function_that_fails_leaves_the_object_out(caplog: pytest.LogCaptureFixture) -> None:
+    """An object that is not as the author expects must not stop the cache of all the others."""
+    server = ScriptedServer()
+    server.put("a", spec={"node": "n1"})
+    server.put("b", spec={})
+
+    def by_node(widget: Unstructured) -> list[str]:
+        return [widget.content["spec"]["node"]]
+
+    async with running(server, FakeClock()) as (informer, _):
+        informer.add_index("node", by_node)
+        assert [found.name for found in informer.by_index("node", "n1")] == ["a"]
+        assert len(informer) == 2
+    assert "an index function failed: the object is left out" in caplog.text
+
+
+async def test_used_as_a_context_it_is_synced_inside_and_gone_outside() -> None:
+    """The shortest way to a cache, as a script uses it."""
     server = ScriptedServer()
     server.put("a")
     async with make(server, FakeClock()) as widgets:

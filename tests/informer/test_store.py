@@ -190,11 +190,12 @@ def test_changes_rebuild_the_store_and_indexes_agree(events: list[tuple[str, str
     store = Store({"owner": by_owner})
     mirror: dict[ObjectKey, Record] = {}
     for version, (what, name, incarnation) in enumerate(events, start=1):
-        new = record(name, str(version), uid=f"{name}{incarnation}", ownerReferences=[{"uid": f"o{version % 2}"}])
+        new = record(name, str(10**version), uid=f"{name}{incarnation}", ownerReferences=[{"uid": f"o{version % 2}"}])
         act = {"put": store.put, "remove": store.remove, "replace": lambda new: store.replace([new])}[what]
         for change in act(new):
             _follow(mirror, change)
     assert {kept.key: kept for kept in store.records()} == mirror
+    assert store.bytes == sum(len(kept.data) for kept in mirror.values())
     for owner in ("o0", "o1"):
         expected = {kept.key for kept in mirror.values() if kept.owners[0].uid == owner}
         assert {kept.key for kept in store.by_index("owner", owner)} == expected

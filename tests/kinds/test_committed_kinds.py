@@ -13,7 +13,7 @@ from steersman.objects.codec import decode, decode_as, decode_json, encode, enco
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.meta import meta
 from steersman.objects.resource import KubeObject, resource_of
-from tests.kinds.samples import filled, recorded
+from tests.support.kind_samples import filled, recorded
 
 _STABLE = [
     "admissionregistration_v1", "apiextensions_v1", "apiregistration_v1", "apps_v1", "authentication_v1",

@@ -1,5 +1,6 @@
 """What a running operator records about its reconciles, and what it never records."""
 
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -148,6 +149,65 @@ async def test_a_secret_is_masked_even_where_a_text_is_cut_or_folded(cluster: Cl
         runs = manager.history.newest(1000)
     assert [one for one in runs for write in one.writes for change in write.changes if change.path == "data.text"]
     assert "kanarien" not in repr(runs)
+
+
+@pytest.mark.parametrize("place", ["text", "name", "condition", "base64"])
+async def test_a_later_run_that_does_not_read_the_secret_does_not_show_it(cluster: Cluster, place: str) -> None:
+    """What one run has copied out of a Secret is the old value in the difference of the next."""
+    operator = Operator("pages")
+    operator.permit(Secret, "get")
+
+    @operator.reconciler(Page, owns=[ConfigMap])
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        seal = "nothing"
+        if page.spec.copies == 1:
+            secret = await ctx.get(Secret, "seal")
+            seal = (secret.data or {})["key"].decode() if secret is not None else ""
+        shown = b64encode(f"user:{seal}".encode()).decode() if place == "base64" else f"sealed with {seal}"
+        await ctx.apply(ConfigMap(meta(seal if place == "name" else page.name), data={"text": shown}))
+        await ctx.prune(ConfigMap)
+        ctx.condition(f"Sealed-{seal}" if place == "condition" else "Ready", status=True, reason="Written")
+        if page.spec.copies == 2:
+            page.status.conditions = [one for one in page.status.conditions if CANARY not in one.type]
+
+    async with cluster.running(operator) as manager:
+        await cluster.client.create(Secret(meta("seal", namespace="default"), data={"key": CANARY.encode()}))
+        page = await cluster.client.create(Page(meta("a", namespace="default")))
+        await cluster.settle()
+        await cluster.client.patch(page, {"spec": {"copies": 2}})
+        await cluster.settle()
+        runs = manager.history.newest(1000)
+    assert "<secret>" in repr(runs)
+    assert CANARY not in repr(runs)
+    assert b64encode(f"user:{CANARY}".encode()).decode() not in repr(runs)
+
+
+@custom_resource("other.example.com/v1", kind="Page")
+class OtherPage(Resource[PageSpec, PageStatus]):
+    """A kind of the same name in another group."""
+
+
+async def test_equal_kinds_of_two_groups_do_not_mix(cluster: Cluster) -> None:
+    """One operator for the ``Cluster`` of two vendors: why one of them failed is not about the other."""
+    operator = Operator("pages")
+    for kind in (Page, OtherPage):
+
+        @operator.reconciler(kind)
+        async def reconcile(page: Any, ctx: Context[Any]) -> None:
+            ctx.event("Ran", type(page).__name__)
+
+    async with cluster.running(operator) as manager:
+        await cluster.client.create(Page(meta("a", namespace="default")))
+        await cluster.client.create(OtherPage(meta("a", namespace="default")))
+        await cluster.settle()
+        views = [
+            manager.introspection.view(ObjectName("Page", "default", "a", group))
+            for group in ("example.com", "other.example.com")
+        ]
+    assert [{event.message for run in view.reconciles for event in run.events} for view in views] == [
+        {"Page"},
+        {"OtherPage"},
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ import pytest
 
 from steersman.concurrency import background
 from steersman.controller.context import Context
+from steersman.controller.owned import Owned
+from steersman.controller.triggers import Watch
 from steersman.errors import LeadershipLost, WaitTimeout
 from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import ConfigMap, Secret
@@ -246,6 +248,30 @@ async def test_probes_and_metrics_show_its_state() -> None:
             'steersman_informer_objects{resource="configmaps.v1"} 1.0',
         ):
             assert line in text, line
+
+
+async def test_two_caches_of_a_kind_are_one_metric_and_one_check() -> None:
+    """Prometheus rejects a page with the same series twice, and the stale one of two must not hide behind the other."""
+    operator = Operator("twice")
+
+    @operator.reconciler(
+        Secret, owns=[Owned(ConfigMap, labels={"a": "b"})], watches=[Watch(ConfigMap, to=lambda _: [])]
+    )
+    async def reconcile(_: Secret, __: Context[Secret]) -> None: ...
+
+    async with Cluster.start(clock=FakeClock()) as cluster, cluster.running(operator) as manager:
+        await cluster.client.create(ConfigMap(meta("in", labels={"a": "b"})))
+        await cluster.client.create(ConfigMap(meta("out")))
+        await cluster.settle()
+        lines = manager.metrics.text().decode().splitlines()
+        objects = [line for line in lines if line.startswith('steersman_informer_objects{resource="configmaps.v1"}')]
+        assert objects == ['steersman_informer_objects{resource="configmaps.v1"} 3.0'], "in and out; in"
+        (size,) = [line for line in lines if line.startswith('steersman_informer_bytes{resource="configmaps.v1"}')]
+        assert float(size.split()[-1]) > 500
+        cluster.faults.inject(Refuse(503, "ServiceUnavailable"), path="/configmaps.*labelSelector", times=None)
+        cluster.faults.drop("labelSelector")
+        await clock_of(cluster).advance(200.0)
+        assert "no data" in manager.readiness.failing()["informer/configmaps.v1"]
 
 
 async def test_a_stale_cache_makes_it_not_ready() -> None:

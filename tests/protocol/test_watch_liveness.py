@@ -3,6 +3,7 @@
 import pytest
 
 from steersman.protocol.watch_liveness import (
+    DOUBTED,
     NO_EVENT,
     OVERDUE,
     QUIET,
@@ -58,3 +59,22 @@ def test_a_watch_ends_after_its_timeout(lasts: float | None, *, is_dead: bool) -
 def test_a_dead_server_is_detected_within_half_a_minute() -> None:
     """The silence before the ping plus the time to answer; client-go needs about 45 s."""
     assert QUIET + Limits().ping <= 30.0
+
+
+def test_a_quiet_watch_is_dead_when_an_event_is_missing() -> None:
+    """Whoever has written knows that an event is due, long before a bookmark is."""
+    liveness = WatchLiveness(0.0, 300.0)
+    liveness.begin_waiting(10.0)
+    assert liveness.doubt(10.0 + DOUBTED)
+    assert liveness.step(10.0 + DOUBTED) == GiveUp("the watch brought no event for 3.0 s, and one is missing")
+
+
+def test_a_watch_that_brings_events_is_not_dead_although_one_is_missing() -> None:
+    """It is behind, and the next event ends the doubt."""
+    liveness = WatchLiveness(0.0, 300.0)
+    liveness.begin_waiting(10.0)
+    assert not liveness.doubt(11.0)
+    assert liveness.step(11.0) == KeepWaiting(QUIET - 1.0)
+    assert liveness.doubt(14.0)
+    liveness.begin_waiting(14.0)
+    assert liveness.step(14.0) == KeepWaiting(QUIET)

@@ -37,6 +37,14 @@ def load_operator(target: str | None) -> "Operator":
     from steersman.manager.operator import Operator
 
     target = target or project_target()
+    found = load_target(target)
+    if not isinstance(found, Operator):
+        raise _wrong(f"{target} is not an Operator, but of the type {type(found).__name__}")
+    return found
+
+
+def load_target(target: str) -> object:
+    """Return a global of a module by ``module:name``; modules of the current directory are found too."""
     module_name, colon, name = target.partition(":")
     if not colon or not module_name or not name:
         raise _wrong(f"{target!r} is not MODULE:OPERATOR, such as my_operator.main:operator")
@@ -44,11 +52,9 @@ def load_operator(target: str | None) -> "Operator":
         sys.path.insert(0, "")
     module = _imported(module_name)
     try:
-        found = getattr(module, name)
+        found: object = getattr(module, name)
     except AttributeError:
         raise _wrong(f"the module {module_name} has no {name!r}") from None
-    if not isinstance(found, Operator):
-        raise _wrong(f"{target} is not an Operator, but of the type {type(found).__name__}")
     return found
 
 

@@ -56,6 +56,13 @@ class ControlledServer:
         assert status == 201, created
         return created
 
+    def rejected(self, path: str, document: Document) -> str:
+        """Return the message of a create that is forbidden."""
+        status, answer = self.send("POST", path, document, **{"content-type": "application/json"})
+        assert status == 403, answer
+        message: str = answer["message"]
+        return message
+
     def config_map(self, name: str, owners: Mapping[str, bool] | None = None, **metadata: Any) -> Document:
         """Create a ConfigMap owned by other ConfigMaps; the flags say whether it blocks their deletion."""
         references = [

@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner
 
 from steersman.cli import main
-from tests.cli.dev.terminal import PATIENCE, Dev, wait_gone
 from tests.support.kubectl import KUBECTL
+from tests.support.terminal import PATIENCE, Dev, wait_gone
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are looked up in /proc")
 

@@ -14,12 +14,13 @@ from steersman.cli.dev.reports import (
     Printed,
     Queue,
     Queues,
-    Reconciled,
     Report,
     Running,
     line_of,
     report_of,
 )
+from steersman.history.records import CauseRecord, CauseType
+from tests.cli.dev.runs import reconciled
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ from steersman.cli.dev.reports import (
     [
         Loaded("custompod", ["custompod"], [Kind("Pod", "pods")]),
         Running(1.5, "custompod"),
-        Reconciled(1.5, "custompod", "CustomPod", "default/a", "success", 0.25, ["CustomPod default/a created"]),
+        reconciled("a", CauseRecord(CauseType.TIMER), message="a\nb"),
         Queues({"custompod": Queue(3, 1, 2)}),
         LogLine(1.5, "error", "reconcile\nfailed", {"key": "default/a", "tries": [1, "x"]}, "main.py:3", "Traceback"),
         Printed(1.5, "a line\twith ünicode"),
