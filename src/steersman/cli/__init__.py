@@ -144,7 +144,8 @@ def main(ctx: click.Context, *, debug: bool) -> None:
 
     \b
     Exit codes: 0 success, 1 failure, 2 invalid option, file or declaration,
-    3 leader election lost, 70 a bug in steer, 130 interrupted by Ctrl-C.
+    3 leader election lost, 4 did not stop within --grace, 70 a bug in steer,
+    130 interrupted by Ctrl-C.
     """
     if os.environ.get("NO_COLOR"):
         ctx.color = False
