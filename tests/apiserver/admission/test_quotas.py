@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from tests.apiserver.background.kept import Document, Kept
 
 from steersman.apiserver.admission.quota_usage import is_in_scope, missing_constraints, total, usage_of
-from tests.apiserver.background.kept import Document, Kept
 
 CORE = "/api/v1/namespaces/default"
 QUOTAS = f"{CORE}/resourcequotas"
