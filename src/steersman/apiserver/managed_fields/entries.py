@@ -94,14 +94,14 @@ def read(entries: Iterable[Mapping[str, Any]] | None) -> Managers:
     }
 
 
-def read_foreign(entries: Any) -> Managers:
+def read_foreign(entries: object) -> Managers:
     """Read a list that a client wrote; raises ValueError if it makes no sense."""
     if entries.__class__ is not list:
         raise ValueError("managedFields must be a list")
     return dict(_read_foreign_entry(entry) for entry in entries)
 
 
-def _read_foreign_entry(entry: Any) -> tuple[ManagerKey, Ownership]:
+def _read_foreign_entry(entry: object) -> tuple[ManagerKey, Ownership]:
     if entry.__class__ is not dict:
         raise ValueError("an entry of managedFields must be an object")
     operation, api_version = entry.get("operation"), entry.get("apiVersion")
@@ -123,7 +123,7 @@ def _seconds(time: Any) -> str | None:
     return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def is_reset(entries: Any) -> bool:
+def is_reset(entries: object) -> bool:
     """Return whether a list in a request resets all owners."""
     return entries.__class__ is list and len(entries) == 1 and entries[0] == {}
 

@@ -6,7 +6,7 @@ arguments; results share nodes with them.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -157,7 +157,7 @@ def paths(fields: Fields, prefix: str = "") -> Iterator[str]:
             yield from paths(fields[element], prefix + display(element))
 
 
-def parse(value: Any) -> Fields:
+def parse(value: object) -> Fields:
     """Read FieldsV1 that a client sent: written our way, path elements of unknown kinds left out.
 
     Raises ValueError if it is not FieldsV1.

@@ -4,7 +4,6 @@ Also finds fields that are set twice, which Kubernetes warns about. What the doc
 """
 
 import re
-from typing import Any
 
 from msgspec import Struct
 
@@ -46,7 +45,7 @@ def check_size(data: bytes) -> None:
         raise too_large(BODY_LIMIT)
 
 
-def parse_json(data: bytes) -> Any:
+def parse_json(data: bytes) -> object:
     """Read JSON as Go does; raises ``ValueError`` with Go's message."""
     try:
         return decode_json(data).value
@@ -64,7 +63,7 @@ def read_body(data: bytes, media: str, kind: str) -> Body:
     return Body(_read_protobuf(data, kind))
 
 
-def _object_only(document: Any, data: bytes, kind: str) -> JsonObject:
+def _object_only(document: object, data: bytes, kind: str) -> JsonObject:
     if document is None:
         return {}
     if document.__class__ is not dict:
@@ -111,7 +110,7 @@ def read_configuration(data: bytes) -> Body:
     return Body(_configuration_only(read.value), complaints)
 
 
-def _configuration_only(document: Any) -> JsonObject:
+def _configuration_only(document: object) -> JsonObject:
     if document is None:
         return {}
     if document.__class__ is not dict:

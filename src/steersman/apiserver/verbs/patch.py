@@ -114,7 +114,7 @@ def _proposed(decoded: Decoded, existing: Existing) -> Proposed:
     return propose(decoded, existing)
 
 
-def _decode(request: ApiRequest, document: Any, options: WriteOptions) -> Decoded:
+def _decode(request: ApiRequest, document: object, options: WriteOptions) -> Decoded:
     """Read a patched document; errors are reported about the patch."""
     if document.__class__ is not dict:
         raise _rejected()
@@ -185,7 +185,7 @@ def _as_left(patch: JsonObject, live: JsonObject) -> JsonObject:
     return left
 
 
-def _without_unmatched_nulls(patch: Any, live: Any) -> Any:
+def _without_unmatched_nulls(patch: object, live: object) -> Any:
     """Return a patch without the nulls under members that the object lacks."""
     if patch.__class__ is not dict:
         return patch
@@ -258,7 +258,7 @@ def _struct_text(metadata: JsonObject) -> str:
     return encode_json(shown).decode()
 
 
-def _entry_in_order(entry: Any) -> Any:
+def _entry_in_order(entry: object) -> object:
     if entry.__class__ is not dict:
         return entry
     return _in_order({**entry, "fieldsV1": _sorted(entry.get("fieldsV1"))}, _MANAGED)
@@ -268,7 +268,7 @@ _OWNER = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion
 _MANAGED = ("manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource")
 
 
-def _in_order(document: Any, names: tuple[str, ...]) -> Any:
+def _in_order(document: object, names: tuple[str, ...]) -> object:
     """Return the members of a Go struct in its order, then those that a patch added."""
     if document.__class__ is not dict:
         return document
@@ -276,13 +276,13 @@ def _in_order(document: Any, names: tuple[str, ...]) -> Any:
     return {**known, **{name: value for name, value in document.items() if name not in known}}
 
 
-def _sorted(value: Any) -> Any:
+def _sorted(value: Any) -> object:
     if value.__class__ is dict:
         return {key: _sorted(value[key]) for key in sorted(value)}
     return value
 
 
-def _without_nulls_in_lists(patch: Any, *, is_inside: bool = False) -> Any:
+def _without_nulls_in_lists(patch: object, *, is_inside: bool = False) -> object:
     """Remove null members from objects inside the lists of a merge patch, where a null deletes nothing."""
     if patch.__class__ is dict:
         return {
@@ -295,7 +295,7 @@ def _without_nulls_in_lists(patch: Any, *, is_inside: bool = False) -> Any:
     return patch
 
 
-def patched(media: str, live: JsonObject, patch: Any) -> Any:
+def patched(media: str, live: JsonObject, patch: object) -> Any:
     """Apply a JSON or merge patch."""
     if media == MERGE_PATCH:
         return apply_merge_patch(live, _without_nulls_in_lists(patch))
@@ -320,7 +320,7 @@ def patch_document(media: str, document: JsonObject, data: bytes) -> JsonObject:
     return made
 
 
-def _json_patch(data: bytes) -> Any:
+def _json_patch(data: bytes) -> object:
     try:
         value = parse_json(data)
     except ValueError as error:
@@ -339,7 +339,7 @@ def _json_patch(data: bytes) -> Any:
     return value
 
 
-def _merge_patch(data: bytes) -> Any:
+def _merge_patch(data: bytes) -> object:
     try:
         value = parse_json(data)
     except ValueError as error:
@@ -354,7 +354,7 @@ def _merge_patch(data: bytes) -> Any:
     return value
 
 
-def _strategic_patch(data: bytes) -> Any:
+def _strategic_patch(data: bytes) -> object:
     try:
         value = parse_json(data)
     except ValueError as error:

@@ -11,7 +11,7 @@ from steersman.json_types import JsonObject
 _Way = JsonObject
 
 
-def in_read_order(document: Any, patch: Any) -> Any:
+def in_read_order(document: object, patch: Any) -> Any:
     """Return a document in which every object that a JSON or merge patch touches has sorted members."""
     return _sorted(document, _way(patch) if patch.__class__ is list else patch)
 
@@ -29,7 +29,7 @@ def _way(operations: list[Any]) -> _Way:
     return way
 
 
-def _sorted(value: Any, way: _Way) -> Any:
+def _sorted(value: Any, way: _Way) -> object:
     if value.__class__ is dict:
         return {name: _below(value[name], way.get(name)) for name in sorted(value)}
     if value.__class__ is list:
@@ -37,5 +37,5 @@ def _sorted(value: Any, way: _Way) -> Any:
     return value
 
 
-def _below(value: Any, way: Any) -> Any:
+def _below(value: object, way: object) -> object:
     return _sorted(value, way) if way.__class__ is dict else value

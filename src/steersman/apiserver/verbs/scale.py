@@ -1,7 +1,6 @@
 """Scale: the number of replicas of an object, as an object of its own."""
 
 from functools import cache
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -245,7 +244,7 @@ class Scaling:
         }
 
 
-def _type_fault(scale: Any, *, is_strict: bool) -> str:
+def _type_fault(scale: object, *, is_strict: bool) -> str:
     """Return why a document cannot be read as a Scale, or an empty text; unknown fields are errors if ``is_strict``."""
     if scale.__class__ is not dict:
         return f"json: cannot unmarshal {JSON_WORDS[scale.__class__]} into Go value of type map[string]interface {{}}"

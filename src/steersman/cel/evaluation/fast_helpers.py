@@ -9,23 +9,23 @@ class Undecided(Exception):  # noqa: N818 - a question handed on, not an error
     """The generated code cannot decide; the interpreter can."""
 
 
-def _bail() -> Any:
+def _bail() -> object:
     raise Undecided
 
 
-def _same(left: Any, right: Any) -> bool:
+def _same(left: object, right: object) -> bool:
     if left == right:
         return True
     raise Undecided
 
 
-def _bounded(values: Any, kind: Any, most: int) -> Any:
+def _bounded(values: Any, kind: object, most: int) -> object:
     if values.__class__ is kind and len(values) <= most:
         return values
     raise Undecided
 
 
-def _at(values: Any, place: int) -> Any:
+def _at(values: Any, place: int) -> object:
     if place < 0:
         raise Undecided
     return values[place]

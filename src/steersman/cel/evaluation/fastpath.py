@@ -81,7 +81,7 @@ class _Emitter:
         self._count += 1
         return f"{prefix}{self._count}"
 
-    def _constant(self, value: Any) -> str:
+    def _constant(self, value: object) -> str:
         name = self._fresh("k")
         self.namespace[name] = value
         return name
@@ -324,7 +324,7 @@ class _Emitter:
         arguments = [self._argument(operand) for operand in node.operands]
         return f"{self._constant(run)}({', '.join(arguments)})"
 
-    def _folded(self, run: Callable[..., Any], constants: list[Any]) -> str:
+    def _folded(self, run: Callable[..., Any], constants: list[object]) -> str:
         try:
             return self._constant(run(*constants))
         except EvaluationError:

@@ -30,7 +30,7 @@ def equals(left: Any, right: Any) -> bool:
     return _others_equal(left, right)
 
 
-def _others_equal(left: Any, right: Any) -> bool:
+def _others_equal(left: object, right: object) -> bool:
     if isinstance(left, Opaque):
         return left.equals(right)
     if isinstance(left, Present):
@@ -86,7 +86,7 @@ _EQUALS: dict[type, Callable[[Any, Any], bool]] = {
 }
 
 
-def contains(container: Any, value: Any) -> bool:
+def contains(container: object, value: object) -> bool:
     """Return whether a list has an equal element, or a map has the key."""
     if container.__class__ in LIST_CLASSES:
         return _list_contains(container, value)
@@ -95,7 +95,7 @@ def contains(container: Any, value: Any) -> bool:
     raise NoSuchOverload
 
 
-def _list_contains(container: Any, value: Any) -> bool:
+def _list_contains(container: Any, value: object) -> bool:
     refused = False
     for element in container:
         try:

@@ -53,7 +53,7 @@ class ObjectShape(Shape):
         """Return the shape of the value under that JSON key, if it is declared."""
         return self.properties.get(key) if self.is_object else self.values
 
-    def _wrap(self, value: Any) -> Any:
+    def _wrap(self, value: object) -> object:
         if value.__class__ is not dict:
             raise EvaluationError("invalid data, expected a map for the provided schema with type=object")
         return SchemaMap(value, self)
@@ -84,7 +84,7 @@ class ListShape(Shape):
         """True when the items are, and order counts or can be left to the interpreter."""
         return self.items is not None and self.items.is_plain and self.list_class is not SetList
 
-    def _wrap(self, value: Any) -> Any:
+    def _wrap(self, value: object) -> object:
         if value.__class__ is not list:
             raise EvaluationError("invalid data, expected an array for the provided schema with type=array")
         if self.items is None:
@@ -106,7 +106,7 @@ class SchemaMap:
     def __len__(self) -> int:
         return len(self.raw)
 
-    def find(self, key: Any) -> Any:
+    def find(self, key: object) -> object:
         """Return the value under a key as rules spell it, or ``MISSING``; null fields of objects are missing."""
         if key.__class__ is not str:
             raise NoSuchOverload
@@ -123,14 +123,14 @@ class SchemaMap:
             if self.shape.shape_of(key) is not None:
                 yield (escape(key) or key) if self.shape.is_object else key
 
-    def items(self) -> Iterator[tuple[str, Any]]:
+    def items(self) -> Iterator[tuple[str, object]]:
         """Yield keys and values."""
         for key in self.keys():
             value = self.find(key)
             if value is not MISSING:
                 yield key, value
 
-    def matches(self, other: Any, equals: Callable[[Any, Any], bool]) -> bool:
+    def matches(self, other: object, equals: Callable[[Any, Any], bool]) -> bool:
         """Return whether another map of the same size is equal; undeclared fields are compared as JSON."""
         for key, value in self.raw.items():
             if self.shape.shape_of(key) is None:
@@ -167,13 +167,13 @@ class SchemaList:
             raise EvaluationError("invalid array type, expected Items with a non-empty Schema")
         return self.shape.items
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return map(self._item.wrap, self.raw)
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: int) -> object:
         return self._item.wrap(self.raw[index])
 
-    def plus(self, other: Any) -> Any:
+    def plus(self, other: Any) -> object:
         """Return the list with the elements of another list appended."""
         return [*self, *other]
 
@@ -182,7 +182,7 @@ class SchemaList:
         return all(map(equals, self, other))
 
 
-def _exact(value: Any) -> tuple[type, Any]:
+def _exact(value: object) -> tuple[type, object]:
     """Return a key that keeps ``1``, ``1.0`` and ``true`` apart, like Go's map keys."""
     return value.__class__, value
 
@@ -192,7 +192,7 @@ class SetList(SchemaList):
 
     __slots__ = ()
 
-    def plus(self, other: Any) -> Any:
+    def plus(self, other: Any) -> object:
         """Return the list with the new elements of another list appended."""
         seen = set(map(_exact, self.raw))
         merged = list(self.raw)
@@ -213,12 +213,12 @@ class MapList(SchemaList):
 
     __slots__ = ()
 
-    def _key(self, element: Any) -> tuple[Any, ...]:
+    def _key(self, element: object) -> tuple[object, ...]:
         if element.__class__ is not dict:
             raise NoSuchOverload
         return tuple(_exact(element.get(key)) for key in self.shape.keys)
 
-    def plus(self, other: Any) -> Any:
+    def plus(self, other: Any) -> object:
         """Return the list with elements of the same key replaced, and others appended."""
         merged = list(self.raw)
         places = {self._key(element): place for place, element in enumerate(merged)}
@@ -248,13 +248,13 @@ LIST_CLASSES: frozenset[Any] = frozenset({list, SchemaList, SetList, MapList})
 MAP_CLASSES: frozenset[Any] = frozenset({CelMap, JsonMap, SchemaMap})
 
 
-def find(container: Any, key: Any) -> Any:
+def find(container: Any, key: object) -> object:
     """Return the value of a key of any map, or ``MISSING``."""
     found: Any = container.find(key)
     return found
 
 
-def keys_of(container: Any) -> Iterator[Any]:
+def keys_of(container: Any) -> Iterator[object]:
     """Yield the keys of any map."""
     keys: Iterator[Any] = container.keys()
     return keys

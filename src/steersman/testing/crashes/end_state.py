@@ -10,7 +10,7 @@ import difflib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from steersman.apiserver.server import ApiServer
 from steersman.apiserver.storage.record import Record
@@ -101,7 +101,7 @@ class Placeholders:
         values = "|".join(sorted(map(re.escape, self._assigned), key=len, reverse=True))
         return re.compile(rf"(?<![\w-])({values})(?![\w-])") if values else None
 
-    def replace(self, value: Any) -> Any:
+    def replace(self, value: object) -> object:
         """Return a JSON value with everything replaced that differs between runs."""
         match value:
             case str():

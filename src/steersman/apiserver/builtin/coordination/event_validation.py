@@ -1,7 +1,5 @@
 """Validation of Events of both API groups."""
 
-from typing import Any
-
 from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.golang.empty_values import same_content
@@ -110,7 +108,7 @@ def _immutable_field_errors(obj: JsonObject, old: JsonObject) -> Errors:
     return errors
 
 
-def _quoted(value: Any) -> Any:
+def _quoted(value: object) -> object:
     if not isinstance(value, dict):
         return "" if value is None else value
     names = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")

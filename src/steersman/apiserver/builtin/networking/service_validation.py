@@ -104,7 +104,7 @@ def _port_list_errors(ports: Sequence[JsonObject]) -> Errors:
     return errors + _duplicate_errors(ports)
 
 
-def _quoted_port(protocol: Any, number: Any) -> str:
+def _quoted_port(protocol: object, number: object) -> str:
     """Return a port with only protocol and number set, as Go prints the struct."""
     return f'{{"Name":"","Protocol":"{protocol}","AppProtocol":null,"Port":{number},"TargetPort":0,"NodePort":0}}'
 

@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Any, assert_never
+from typing import assert_never
 
 from steersman.cli.dev.reports import (
     Changed,
@@ -79,7 +79,7 @@ def said(line: LogLine) -> str:
     return f"{f'{about}: ' if about else ''}{line.message}{fields}{place}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
     return repr(text) if " " in text or not text else text
 
