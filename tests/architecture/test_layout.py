@@ -25,7 +25,7 @@ def test_a_module_says_what_it_is_for(source: Path) -> None:
     assert source.read_text().lstrip().startswith(('"""', "# "))
 
 
-#: Annotations with ``Any`` per 1,000 lines. ``object`` says that nothing is known of a value; ``Any`` switches checks off.
+#: Annotations with ``Any`` per 1,000 lines. ``object`` says that nothing is known; ``Any`` switches checks off.
 MOST_ANY = 8.0
 
 

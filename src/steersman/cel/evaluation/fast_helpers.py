@@ -25,10 +25,20 @@ def _bounded(values: Any, kind: object, most: int) -> object:
     raise Undecided
 
 
-def _at(values: Any, place: int) -> object:
-    if place < 0:
+def _at(values: object, place: int) -> object:
+    if values.__class__ is not list or place < 0:
         raise Undecided
     return values[place]
+
+
+def _texts(values: Any) -> object:
+    """Return a list of strings; a list with anything else in it is left to the interpreter."""
+    if values.__class__ is list and {*map(type, values)} <= _TEXT:
+        return values
+    raise Undecided
+
+
+_TEXT = frozenset({str})
 
 
 HELPERS: dict[str, Any] = {
@@ -36,6 +46,8 @@ HELPERS: dict[str, Any] = {
     "same": _same,
     "bounded": _bounded,
     "at": _at,
+    "texts": _texts,
+    "absent": object(),
     "divide": divide_ints,
     "remainder": remainder_ints,
     "list": list,
