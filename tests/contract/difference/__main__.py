@@ -27,6 +27,8 @@ from tests.contract.difference.story import story
 from tests.contract.difference.summary import summary
 
 LENGTH = 50
+#: How many times longer to wait for a server when a story that differed is played again.
+PATIENCE = 5.0
 
 
 def _report(difference: Difference) -> None:
@@ -61,7 +63,9 @@ async def _run(options: argparse.Namespace) -> int:
         stories = (story(options.seed, number, LENGTH, kinds) for number in numbers)
         played = await play_all(theatre, stories, operations=options.ops, beside=options.beside)
         print(f"seed {options.seed}: {summary(played)}")
-        found = [difference for one in played for difference in one.differences]
+        theatre = Theatre(transport, Randomness().suffix(4), patience=PATIENCE)
+        found = await theatre.repeat(played)
+        print(f"of the differences {len(found)} show again in a story that is played alone")
         for kind, several in list(_kinds(found).items())[: options.show]:
             print(f"\n=== {kind} ({len(several)} times)", flush=True)
             shortest = min(several, key=lambda one: one.position)

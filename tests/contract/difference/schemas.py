@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from steersman.json_types import copied
 from tests.contract.difference.dice import Dice
 
 Document = dict[str, Any]
@@ -268,7 +269,7 @@ def _rule(dice: Dice, made: Document, rules: tuple[str, ...]) -> Document:
 def value(dice: Dice, schema: Document, right: float = 0.95) -> Any:
     """Give a value of a schema, or now and then another one."""
     if not dice.chance(right):
-        return dice.of(_WRONG)
+        return copied(dice.of(_WRONG))
     if "enum" in schema and dice.chance(0.8):
         return dice.of(schema["enum"])
     if schema.get("x-kubernetes-int-or-string"):
@@ -287,7 +288,7 @@ def _object_value(dice: Dice, schema: Document, right: float) -> Any:
         if dice.chance(0.98 if name in required else 0.6)
     }
     if schema.get("x-kubernetes-preserve-unknown-fields") and dice.chance(0.7):
-        made["extra"] = dice.of(_FREE)
+        made["extra"] = copied(dice.of(_FREE))
     elif dice.chance(0.03):
         made["unknown"] = dice.pick(1, {"a": 1}, None)
     return made
