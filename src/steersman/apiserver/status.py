@@ -155,8 +155,8 @@ def cause_document(cause: Cause) -> dict[str, str]:
 
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Refusal:
-    """422: the object is invalid; every error is a cause."""
-    errors = _told(errors)
+    """422: the object is invalid; every error is a cause, once."""
+    errors = _told(list({(error.type, error.field, error.message): error for error in errors}.values()))
     told = {**details(name, group, kind), "causes": causes_of(errors)}
     return Refusal(422, "Invalid", invalid_message(errors, kind=kind, group=group, name=name), details=told)
 

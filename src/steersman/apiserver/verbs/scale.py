@@ -90,7 +90,7 @@ class Scaling:
         if fault := _type_fault(wanted, is_strict=options.field_validation == "Strict"):
             if media != STRATEGIC_PATCH and wanted.__class__ is dict:
                 owned = self._owned(request.served, self._objects.document(request.served, record), live)
-                raise bad_result(patch_document(media, owned, request.http.body), fault, builtin=True)
+                raise bad_result(patch_document(media, owned, request.http.body), fault)
             shown = plain(parse_json(request.http.body))
             why = "unrecognized type: int32" if fault.endswith(" of type int32") else fault
             raise invalid("", "", "", [invalid_field("patch", shown, why)])

@@ -79,7 +79,7 @@ def _series_errors(series: JsonObject | None) -> Errors:
     return errors
 
 
-#: Fields that cannot change, with their names in the core group. Kubernetes checks the reason twice.
+#: Fields that cannot change, with their names in the core group.
 _FIXED = (
     ("regarding", "involvedObject"),
     ("reason", "reason"),
@@ -88,7 +88,6 @@ _FIXED = (
     ("deprecatedFirstTimestamp", "firstTimestamp"),
     ("deprecatedLastTimestamp", "lastTimestamp"),
     ("deprecatedCount", "count"),
-    ("reason", "reason"),
     ("type", "type"),
     ("eventTime", "eventTime"),
     ("action", "action"),

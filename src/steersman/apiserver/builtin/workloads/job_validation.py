@@ -163,10 +163,8 @@ def job_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Err
         return []
     known = {} if old is None else ((old["spec"].get("template") or {}).get("metadata") or {}).get("labels") or {}
     errors = _generated_errors(obj, prefixed=old is None or (_UID in known and _NAME in known))
-    of_spec = _selected_spec_errors(spec)
-    errors += [*of_spec, *_host_errors(obj)]
-    # Kubernetes validates the spec of a changed Job twice, and returns its errors twice.
-    return errors if old is None else [*errors, *of_spec, *job_change_errors(obj, old)]
+    errors += [*_selected_spec_errors(spec), *_host_errors(obj)]
+    return errors if old is None else [*errors, *job_change_errors(obj, old)]
 
 
 def _host_errors(obj: JsonObject) -> Errors:
