@@ -64,8 +64,11 @@ def main() -> None:
     _timed("page through, 500 a page", _OBJECTS, lambda: _page_through(store))
     exact = ListOptions(resource_version=version, match="Exact")
     _timed("list as of before the updates", _OBJECTS, lambda: store.list(_RESOURCE, exact))
-    cursors = [store.watch(_RESOURCE, version) for _ in range(100)]
-    _timed("100 watchers read the updates", 100 * _OBJECTS, lambda: [cursor.take() for cursor in cursors])
+    _timed(
+        "100 watchers read the updates",
+        100 * _OBJECTS,
+        lambda: [store.events_since(_RESOURCE, version) for _ in range(100)],
+    )
     _timed("snapshot and restore", _OBJECTS, lambda: store.restore(store.snapshot()))
     _timed("delete", _OBJECTS, lambda: [store.commit([Delete(_RESOURCE, *name)], 0) for name in names])
     tracemalloc.start()

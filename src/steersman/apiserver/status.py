@@ -187,12 +187,6 @@ def method_not_allowed() -> Refusal:
     return Refusal(405, "MethodNotAllowed", message, details={})
 
 
-def verb_not_supported(resource: str, group: str, verb: str) -> Refusal:
-    """405: the kind does not support this verb."""
-    message = f'{verb} is not supported on resources of kind "{qualified(resource, group)}"'
-    return Refusal(405, "MethodNotAllowed", message, details=details("", group, resource))
-
-
 def unauthorized() -> Refusal:
     """401: the credentials are unknown."""
     return Refusal(401, "Unauthorized", "Unauthorized")

@@ -7,7 +7,7 @@ the causes of a 422 answer; building that answer is not done here.
 import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -84,6 +84,10 @@ class FieldError:
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message}"
+
+
+#: What a validation function returns: one entry per rejected field.
+Errors: TypeAlias = list[FieldError]
 
 
 def required(field: str, detail: str = "") -> FieldError:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from steersman.apiserver.storage.continue_token import ContinueToken
-from steersman.apiserver.storage.history import HistoryLimits
+from steersman.apiserver.storage.history import Event, HistoryLimits
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.storage.store import (
     ContinueExpired,
@@ -33,6 +33,21 @@ def filled(*names: str, limits: HistoryLimits | None = None) -> Store:
     store = Store(limits)
     store.commit([Put(PODS, pod(name)) for name in names], 0)
     return store
+
+
+class Cursor:
+    """A watcher's place in the history of pods."""
+
+    def __init__(self, store: Store, version: str) -> None:
+        self._store = store
+        self._version = version
+
+    def take(self) -> list[Event]:
+        """Return the events since the last call."""
+        events = list(self._store.events_since(PODS, self._version))
+        if events:
+            self._version = str(events[-1].version)
+        return events
 
 
 def names_of(records: list[Record]) -> list[str]:
@@ -150,7 +165,7 @@ def test_what_is_no_version_is_refused(text: str) -> None:
 def test_a_watcher_sees_every_event_once_and_in_order() -> None:
     """The promise on which every client's cache stands."""
     store = filled("a")
-    cursor = store.watch(PODS, store.resource_version)
+    cursor = Cursor(store, store.resource_version)
     assert cursor.take() == []
     first = store.commit([Put(PODS, pod("b"))], 1)
     second = store.commit([Put("other", pod("x")), Put(PODS, pod("c")), Delete(PODS, "default", "b")], 2)
@@ -162,7 +177,7 @@ def test_a_watcher_sees_every_event_once_and_in_order() -> None:
 def test_a_watch_from_the_future_waits_for_it() -> None:
     """The real server is silent until the version is reached, and then tells only what came after."""
     store = Store()
-    cursor = store.watch(PODS, "3")
+    cursor = Cursor(store, "3")
     store.commit([Put(PODS, pod(name)) for name in "abc"], 0)
     assert [event.record.name for event in cursor.take()] == ["c"]
 
@@ -170,7 +185,7 @@ def test_a_watch_from_the_future_waits_for_it() -> None:
 def test_history_is_bounded_by_count_and_age_and_who_needs_more_must_list_again() -> None:
     """Memory is bounded; a gap must be told, never hidden."""
     store = filled("a", limits=HistoryLimits(events=3, seconds=60))
-    slow = store.watch(PODS, "0")
+    slow = Cursor(store, "0")
     for second in range(5):
         store.commit([Put(PODS, pod("a", labels={"n": str(second)}))], second)
     with pytest.raises(Expired, match=r"too old resource version: 0 \(4\)"):
@@ -178,7 +193,7 @@ def test_history_is_bounded_by_count_and_age_and_who_needs_more_must_list_again(
     assert len(store.events_since(PODS, "4")) == 3
     store.commit([Put(PODS, pod("b"))], 1000)
     with pytest.raises(Expired):
-        store.watch(PODS, "6")
+        store.events_since(PODS, "6")
     assert [event.record.name for event in store.events_since(PODS, "7")] == ["b"]
 
 
@@ -258,7 +273,7 @@ class StoreMachine(RuleBasedStateMachine):
         super().__init__()
         self.store = Store(HistoryLimits(events=6, seconds=1e9))
         self.states: dict[str, dict[str, str]] = {"1": {}}
-        self.cursor = self.store.watch(PODS, "1")
+        self.cursor = Cursor(self.store, "1")
         self.replica: dict[str, str] = {}
         self.pages: tuple[str, list[str], str] | None = None
 
@@ -330,7 +345,7 @@ class StoreMachine(RuleBasedStateMachine):
         except Expired:
             page = self.store.list(PODS)
             self.replica = {record.path: record.labels["l"] for record in page.records}
-            self.cursor = self.store.watch(PODS, page.resource_version)
+            self.cursor = Cursor(self.store, page.resource_version)
             return
         for event in events:
             if event.type == "DELETED":
@@ -347,7 +362,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.commit([Put(PODS, pod("other", "a"))], 0)
         self.store.restore(snapshot)
         # Cursors belong to the world that was left.
-        self.cursor = self.store.watch(PODS, self.store.resource_version)
+        self.cursor = Cursor(self.store, self.store.resource_version)
         self.replica = dict(self.state)
 
     @invariant()

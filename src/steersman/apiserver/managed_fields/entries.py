@@ -186,10 +186,3 @@ def capped(managers: Managers) -> Managers:
         if not surplus:
             break
     return result
-
-
-def differ_only_in_times(old: list[JsonObject], new: list[JsonObject]) -> bool:
-    """Return whether two lists differ only in times: such a write is not a change."""
-    return len(old) == len(new) and all(
-        {**before, "time": None} == {**after, "time": None} for before, after in zip(old, new, strict=True)
-    )

@@ -13,7 +13,7 @@ from msgspec import Struct
 from steersman.apiserver.storage.continue_token import INCONSISTENT, ContinueToken
 from steersman.apiserver.storage.history import Event, History, HistoryLimits
 from steersman.apiserver.storage.record import Record, path_of
-from steersman.apiserver.storage.table import Cursor, Table, in_namespace
+from steersman.apiserver.storage.table import Table, in_namespace
 from steersman.errors import Cause, Expired, Timeout
 
 Match = Literal["", "Exact", "NotOlderThan"]
@@ -261,17 +261,6 @@ class Store:
                 causes=[Cause("ResourceVersionTooLarge", "Too large resource version")],
                 retry_after=1,
             )
-
-    def check_reached(self, resource_version: str) -> None:
-        """Raise Timeout if a version is not there yet; a client that read elsewhere must not be shown the past."""
-        self._check_reached(parse_version(resource_version))
-
-    def watch(self, resource: str, resource_version: str) -> Cursor:
-        """Return a cursor after a version, which may be a future one; raise Expired if that is not stored any more."""
-        history = self._table(resource).history
-        cursor = Cursor(history, parse_version(resource_version))
-        history.since(parse_version(resource_version))
-        return cursor
 
     def events_since(self, resource: str, resource_version: str) -> Sequence[Event]:
         """Return the events after a version; raise Expired if they are not stored any more."""

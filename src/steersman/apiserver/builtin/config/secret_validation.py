@@ -2,14 +2,13 @@
 
 import base64
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.config.config_map_validation import (
     data_errors,
     immutable_data_errors,
     immutable_flag_errors,
 )
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, required
+from steersman.validation.field_errors import Errors, invalid, required
 
 _ACCOUNT = "kubernetes.io/service-account.name"
 #: Type of a Secret → the keys that it must have.

@@ -1,11 +1,10 @@
 """Validation of Events of both API groups."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, required
+from steersman.validation.field_errors import Errors, invalid, required
 
 _OPEN_NAMESPACES = ("", "default")
 _SYSTEM_NAMESPACES = ("default", "kube-system")

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import (
     address_errors,
     cidr_errors,
@@ -25,6 +24,7 @@ from steersman.apiserver.builtin.networking.service_types import (
 from steersman.json_types import JsonObject
 from steersman.validation.field_errors import (
     OMITTED,
+    Errors,
     ErrorType,
     FieldError,
     duplicate,

@@ -4,7 +4,6 @@ import re
 import zoneinfo
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import quoted_selector, selector_errors
 from steersman.apiserver.builtin.common.names import domain_prefixed_errors
 from steersman.apiserver.builtin.common.numbers import negative_errors
@@ -16,7 +15,7 @@ from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
 from steersman.json_types import JsonObject
 from steersman.objects.cron import CronSchedule, ScheduleError
-from steersman.validation.field_errors import OMITTED, invalid, not_supported, required
+from steersman.validation.field_errors import OMITTED, Errors, invalid, not_supported, required
 from steersman.validation.names import label_faults
 
 _COUNTS = (
