@@ -12,6 +12,8 @@ from steersman.version import __version__
 if TYPE_CHECKING:
     from steersman.client.client import Client
     from steersman.controller.context import Context
+    from steersman.controller.owned import Owned
+    from steersman.controller.references import Reference
     from steersman.controller.triggers import Chosen, Watch
     from steersman.errors import (
         AlreadyOwned,
@@ -54,8 +56,10 @@ __all__ = [
     "ObjectKey",
     "ObjectMeta",
     "Operator",
+    "Owned",
     "Permanent",
     "Quantity",
+    "Reference",
     "Resource",
     "Retry",
     "Status",
@@ -73,6 +77,8 @@ __getattr__, __dir__ = lazy_names(
     {
         "steersman.client.client": ("Client",),
         "steersman.controller.context": ("Context",),
+        "steersman.controller.owned": ("Owned",),
+        "steersman.controller.references": ("Reference",),
         "steersman.controller.triggers": ("Chosen", "Watch"),
         "steersman.errors": (
             "AlreadyOwned",

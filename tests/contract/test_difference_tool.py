@@ -1,4 +1,4 @@
-"""The tool behind `make difference`: what it reports is a difference between servers, not of the machine's mood."""
+"""The tool behind `make difference`: it reports differences between servers, not delays of a busy machine."""
 
 from collections.abc import Callable
 
@@ -8,11 +8,11 @@ from steersman.protocol.http import Request, Response
 from steersman.transport.in_memory import InMemoryTransport
 from tests.contract.difference.operation import NAMESPACE, Operation
 from tests.contract.difference.peers import AGENT
-from tests.contract.difference.run import Theatre
-from tests.contract.difference.story import Story, story
+from tests.contract.difference.run import ScenarioRunner
+from tests.contract.difference.scenario import Scenario, scenario
 
 CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
-LIST = Story(
+LIST = Scenario(
     "a list",
     [Operation(0, "POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}}), Operation(1, "GET", CONFIG_MAPS)],
 )
@@ -39,24 +39,24 @@ def _is_list(request: Request) -> bool:
 
 async def test_a_difference_that_shows_again_is_reported() -> None:
     """This is what the tool is for."""
-    theatre = Theatre(OtherServer(_is_list), "x")
-    played = await theatre.play(LIST)
+    runner = ScenarioRunner(OtherServer(_is_list), "x")
+    played = await runner.play(LIST)
     assert len(played.differences) == 1
-    assert len(await theatre.repeat([played])) == 1
+    assert len(await runner.repeat([played])) == 1
 
 
 async def test_a_difference_that_does_not_show_again_is_not_reported() -> None:
     """A server on a busy machine takes in a definition late, or delivers an event late."""
     late = [True]
-    theatre = Theatre(OtherServer(lambda request: _is_list(request) and bool(late) and late.pop()), "x")
-    played = await theatre.play(LIST)
+    runner = ScenarioRunner(OtherServer(lambda request: _is_list(request) and bool(late) and late.pop()), "x")
+    played = await runner.play(LIST)
     assert len(played.differences) == 1
-    assert await theatre.repeat([played]) == []
+    assert await runner.repeat([played]) == []
 
 
-def test_equal_seeds_tell_equal_stories_whatever_was_told_before() -> None:
-    """`--story 368` plays what a long run played under that number: stories once changed the values they share."""
-    alone = repr(story("20261116", 368, 50))
+def test_equal_seeds_make_equal_scenarios_in_any_run() -> None:
+    """`--scenario 368` runs what a long run ran under that number: scenarios once changed the values they share."""
+    alone = repr(scenario("20261116", 368, 50))
     for number in range(150, 170):
-        story("20261116", number, 50)
-    assert repr(story("20261116", 368, 50)) == alone
+        scenario("20261116", number, 50)
+    assert repr(scenario("20261116", 368, 50)) == alone

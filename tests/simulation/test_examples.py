@@ -15,9 +15,6 @@ from steersman.simulation.fault_kinds import KINDS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ALL = os.environ.get("STEERSMAN_SIMULATION") == "all"
-#: Operators that create children with generated names. A write is waited for at most 10 s, and a silent watch is given
-#: up after 70 s: between the two such an operator acts on a cache that does not show its own writes.
-GENERATES_NAMES = {"custompod"}
 
 
 @contextmanager
@@ -51,7 +48,5 @@ def test_an_example_survives_every_single_fault(example: str, scenario: str) -> 
     if not ALL:
         pytest.skip("5 to 60 s each: run them with STEERSMAN_SIMULATION=all")
     faults = [kind.name for kind in KINDS.values() if not kind.exotic]
-    if example in GENERATES_NAMES:
-        faults.remove("watch-silent")
     with crash_tests_of(example) as tests:
         simulate(tests.operator, getattr(tests, scenario), faults=faults).raise_if_failed()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 BEFORE = """\
-from steersman import Chosen, Context, ObjectKey, Operator, Watch
+from steersman import Chosen, Context, ObjectKey, Operator, Reference, Watch
 from steersman.controller import WatchedKind
 from steersman.kinds.core_v1 import ConfigMap, Pod, Service
 
@@ -29,6 +29,10 @@ def selects(service: Service, pod: Pod) -> bool:
 
 several = [Watch(ConfigMap, to=named_after), Watch(Pod, to=lambda pod: [pod.name]), Watch(Service, lambda _: [])]
 mixed: list[WatchedKind[Service]] = [Watch(ConfigMap, to=named_after), Chosen(Pod, by=selects)]
+
+
+def used_by(service: Service) -> str | None:
+    return service.spec.external_name
 
 
 async def reconcile(service: Service, ctx: Context[Service]) -> None: ...
@@ -48,6 +52,10 @@ GOOD = [
     "operator.reconciler(Service, watches=[Chosen(Pod, by=lambda one, pod: one.labels == pod.labels)])(reconcile)",
     "operator.reconciler(Service, watches=(Watch(ConfigMap, to=named_after), Chosen(Pod, by=selects)))(reconcile)",
     "operator.reconciler(Service, watches=[Watch(Pod, to=lambda pod: []), Chosen(Pod, by=selects)])(reconcile)",
+    "operator.reconciler(Service, watches=[Reference(Pod, by=used_by)])(reconcile)",
+    "operator.reconciler(Service, watches=[Reference(Pod, by=lambda one: one.spec.external_name)])(reconcile)",
+    "operator.reconciler(Service, watches=[Reference(Pod, by=lambda one: one.spec.external_ips)])(reconcile)",
+    "operator.reconciler(Service, watches=[Reference(Pod, by=used_by), Chosen(Pod, by=selects)])(reconcile)",
 ]
 BAD = [
     # A typo in what a lambda does with the watched object, and with the reconciled one.
@@ -55,12 +63,15 @@ BAD = [
     "operator.reconciler(Service, watches=[Chosen(Pod, by=lambda one, pod: one.labels == pod.lables)])(reconcile)",
     "operator.reconciler(Service, watches=[Chosen(Pod, by=lambda one, pod: one.lables == pod.labels)])(reconcile)",
     "operator.reconciler(Service, watches=[Watch(Pod, to=lambda _: []), Chosen(Pod, by=lambda a, b: a.x)])(reconcile)",
+    "operator.reconciler(Service, watches=[Reference(Pod, by=lambda one: one.spec.external_nmae)])(reconcile)",
     # A function for another kind, watched or reconciled.
+    "operator.reconciler(Pod, watches=[Reference(Pod, by=used_by)])(reconcile_pod)",
     "operator.reconciler(Service, watches=[Watch(Pod, to=named_after)])(reconcile)",
     "operator.reconciler(Service, watches=[Chosen(ConfigMap, by=selects)])(reconcile)",
     "operator.reconciler(Pod, watches=[Chosen(Pod, by=selects)])(reconcile_pod)",
     # What is returned is not a key, and a watch is not a kind.
     "operator.reconciler(Service, watches=[Watch(Pod, to=lambda pod: [1])])(reconcile)",
+    "operator.reconciler(Service, watches=[Reference(Pod, by=lambda one: 1)])(reconcile)",
     "operator.reconciler(Service, watches=[ConfigMap])(reconcile)",
     # The watches must not hide that the function is for another kind.
     "operator.reconciler(Service, watches=[Watch(ConfigMap, to=named_after)])(reconcile_pod)",

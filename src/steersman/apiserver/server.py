@@ -52,6 +52,7 @@ from steersman.apiserver.resources.request_context import RequestContexts, User
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.storage.store import Snapshot, Store
 from steersman.apiserver.verbs.apply import Applying
+from steersman.apiserver.verbs.bind import Binding
 from steersman.apiserver.verbs.create_update import CreateAndUpdate
 from steersman.apiserver.verbs.delete import Deleting
 from steersman.apiserver.verbs.evict import Evicting
@@ -67,6 +68,7 @@ from steersman.apiserver.verbs.write_path import ObjectWriter
 from steersman.apiserver.watch.hub import WatchHub
 from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.clock import Clock, RealClock
+from steersman.json_types import JsonObject
 from steersman.protocol.http import App, Exchange, Peer, Request
 from steersman.randomness import Randomness
 
@@ -128,6 +130,7 @@ class ApiServer:
         patching = Patching(objects, writer, Applying(objects, writer, ownership))
         deleting = Deleting(objects, admission)
         rendering = Rendering(objects, clock)
+        binding = Binding(objects, catalog, admission)
         subresources = Subresources(
             objects,
             admission,
@@ -136,6 +139,7 @@ class ApiServer:
             writing=writing,
             patching=patching,
             evicting=Evicting(objects, catalog, deleting),
+            binding=binding,
             tokens=TokenRequests(objects, admission, self.tokens),
             may_create=partial(may_create, self.rbac),
         )
@@ -149,6 +153,7 @@ class ApiServer:
             watching=Watching(objects, self.hub, rendering, clock, randomness),
             rendering=rendering,
             reviews=Reviews(ownership, self._authentication, self.rbac),
+            binding=binding,
             subresources=subresources,
         )
 
@@ -217,6 +222,10 @@ class ApiServer:
             return self._authentication.user_of(request, peer)
         except Refusal:
             return None
+
+    def serve_definition(self, definition: JsonObject) -> None:
+        """Serve the objects of a definition without storing or validating it, such as one that another server has."""
+        self._custom.serve(definition)
 
     async def settle(self) -> None:
         """Wait until the controllers have handled all writes, and all events were offered to the watchers."""

@@ -111,6 +111,11 @@ def success(name: str, group: str, resource: str, uid: str) -> JsonObject:
     }
 
 
+def created() -> JsonObject:
+    """Return the ``Status`` of what was created and is not stored: a binding, an eviction."""
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
 def not_found(resource: str, group: str, name: str) -> Refusal:
     """404: there is no such object."""
     message = f'{qualified(resource, group)} "{name}" not found'

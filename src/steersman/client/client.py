@@ -132,6 +132,10 @@ class Client(WriteVerbs):
         """Return a view of this client whose writes are validated and answered by the server, but never stored."""
         return self._with(replace(self._options, dry_run=True))
 
+    def strict(self) -> Self:
+        """Return a view of this client whose writes are rejected if they contain unknown or duplicate fields."""
+        return self._with(replace(self._options, field_validation="Strict"))
+
     def as_manager(self, field_manager: str) -> Self:
         """Return a view of this client that writes under another field manager."""
         return self._with(replace(self._options, field_manager=field_manager))
@@ -203,6 +207,18 @@ class Client(WriteVerbs):
         """Yield objects: ``[pod async for pod in client.list(Pod)]``. Pages are fetched as needed."""
         options = ListOptions(label_selector=label_selector, field_selector=field_selector)
         return read_all(self._session, kind, namespace, options)
+
+    def list_metadata(
+        self,
+        kind: type[KubeObject] | GroupVersionKind,
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+    ) -> AsyncIterator[PartialObjectMetadata]:
+        """Yield the metadata of objects without their content; pages are fetched as needed."""
+        options = ListOptions(label_selector=label_selector, field_selector=field_selector)
+        return read_all(self._session, kind, namespace, options, metadata_only=True)
 
     @overload
     async def list_page(

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from steersman.client.session import Kind, Session, read_item
 from steersman.errors import Expired
 from steersman.objects.codec import ObjectList, RawList, decode_as
+from steersman.objects.resource import PartialObjectMetadata
 from steersman.protocol.list_watch import PAGE_SIZE
 from steersman.protocol.options import ListOptions
 from steersman.protocol.requests import Requests
@@ -20,14 +21,18 @@ async def read_page(session: Session, kind: Kind, namespace: str | None, options
     return ObjectList(raw.metadata, [read_item(kind, bytes(item)) for item in raw.items or ()])
 
 
-async def read_all(session: Session, kind: Kind, namespace: str | None, options: ListOptions) -> AsyncIterator[Any]:
-    """Yield every object once, page by page.
+async def read_all(
+    session: Session, kind: Kind, namespace: str | None, options: ListOptions, *, metadata_only: bool = False
+) -> AsyncIterator[Any]:
+    """Yield every object once, or its metadata, page by page.
 
     If the snapshot of the pages expires meanwhile, the rest comes from a new list: no object is yielded twice, and none
     is omitted that existed all the time.
     """
     requests = await session.requests(kind)
     scope = session.scope(requests, namespace)
+    if metadata_only:
+        requests, kind = Requests(requests.resource, metadata_only=True), PartialObjectMetadata
     options = replace(options, limit=options.limit or PAGE_SIZE)
     seen: set[tuple[str, str]] = set()
     while True:

@@ -13,6 +13,7 @@ from steersman.lazy_names import lazy_names
 if TYPE_CHECKING:
     from steersman.controller.context import Context
     from steersman.controller.keys.key_state import ChangeHandler
+    from steersman.controller.owned import Owned
     from steersman.controller.predicates import (
         Predicate,
         all_of,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         negate,
         on_objects,
     )
+    from steersman.controller.references import Reference
     from steersman.controller.reports.causes import Cause
     from steersman.controller.triggers import Chosen, Watch, WatchedKind
 
@@ -34,7 +36,9 @@ __all__ = [
     "ChangeHandler",
     "Chosen",
     "Context",
+    "Owned",
     "Predicate",
+    "Reference",
     "Watch",
     "WatchedKind",
     "all_of",
@@ -68,6 +72,8 @@ __getattr__, __dir__ = lazy_names(
             "negate",
             "on_objects",
         ),
+        "steersman.controller.owned": ("Owned",),
+        "steersman.controller.references": ("Reference",),
         "steersman.controller.triggers": ("Chosen", "Watch", "WatchedKind"),
     },
 )

@@ -8,7 +8,7 @@ import asyncio
 import builtins
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
 from copy import copy
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -26,11 +26,12 @@ from steersman.errors import Conflict, Invalid, SteersmanError
 from steersman.history.records import Verb
 from steersman.informer.index import BY_CONTROLLER
 from steersman.informer.informer import EVERYTHING, Informer, Selection
+from steersman.informer.reader import as_selector
 from steersman.informer.record import Record
 from steersman.json_types import JsonObject
-from steersman.objects.codec import bytes_read, encode
+from steersman.objects.codec import bytes_read, decode, encode
 from steersman.objects.identity import ApiResource, ObjectKey
-from steersman.objects.resource import KubeObject, Status, resource_of
+from steersman.objects.resource import KubeObject, PartialObjectMetadata, Status, resource_of
 from steersman.objects.selectors import LabelSelector
 from steersman.protocol.options import Preconditions
 from steersman.transport.services import HttpService
@@ -52,6 +53,13 @@ class ContextLog(logging.LoggerAdapter[logging.Logger]):
         """Merge the fields of this run with those of the line."""
         kwargs["extra"] = {**(self.extra or {}), **kwargs.get("extra", {})}
         return msg, kwargs
+
+
+def _with_metadata(intent: C, record: Record) -> C:
+    """Return an applied object of which only the metadata is cached: what was applied, with the server's metadata."""
+    applied = copy(intent)
+    applied.metadata = decode(PartialObjectMetadata, record.data).metadata
+    return applied
 
 
 class Context(Generic[K]):
@@ -97,53 +105,118 @@ class Context(Generic[K]):
     # Reading.
 
     async def get(self, kind: type[C], name: str, namespace: str | None = None) -> C | None:
-        """Return an object by name, by default in the namespace of the reconciled one; ``None`` if there is none."""
+        """Return an object by name, by default in the namespace of the reconciled one; ``None`` if there is none.
+
+        It comes from the cache if that shows it whole, else from the API server.
+        """
         key = self._key_for(kind, name, namespace)
         informer = self._environment.caches.find(kind)
-        if informer is not None and self._shows(informer, key):
+        found = None
+        if informer is not None and not informer.selection.metadata_only and informer.covers_namespace(key.namespace):
             found = informer.get(key)
+            # A selective cache shows what it has, but not that something else does not exist.
+            is_known = found is not None or not informer.is_selective
         else:
+            is_known = False
+        if not is_known:
             informer = None
-            found = await self._client.try_get(kind, key.name, key.namespace or None)
+            self._environment.caches.hint(kind)
+            found = await self._run.trace.request(self._client.try_get(kind, key.name, key.namespace or None))
         self._run.trace.read_object(kind, key, found, informer)
         if found is not None:
             self._run.saw([found])
         return found
 
+    async def get_metadata(
+        self, kind: type[KubeObject], name: str, namespace: str | None = None
+    ) -> PartialObjectMetadata | None:
+        """Return the metadata of an object by name; a cache of metadata is enough for that."""
+        key = self._key_for(kind, name, namespace)
+        informer = self._environment.caches.complete(kind, key.namespace)
+        if informer is not None:
+            found = informer.get_metadata(key)
+        else:
+            request = self._client.try_get_metadata(kind, key.name, key.namespace or None)
+            found = await self._run.trace.request(request)
+        self._run.trace.read_object(kind, key, found, informer)
+        return found
+
     async def list(
-        self, kind: type[C], selector: LabelSelector | str | None = None, *, namespace: str | None = None
+        self,
+        kind: type[C],
+        selector: LabelSelector | str | None = None,
+        *,
+        namespace: str | None = None,
+        field_selector: str = "",
     ) -> builtins.list[C]:
-        """Return objects by labels, by default in the namespace of the reconciled one; ``""`` means all namespaces."""
-        place = self._obj.namespace if namespace is None else namespace
-        if not resource_of(kind).namespaced:
-            place = ""
+        """Return objects by labels, by default in the namespace of the reconciled one; ``""`` means all namespaces.
+
+        They come from the cache if that has all of them whole, else from the API server.
+        """
+        place = self._place_for(kind, namespace)
+        wanted = as_selector(selector) or LabelSelector()
         informer = self._environment.caches.find(kind)
-        if informer is not None and not informer.is_partial and (not place or informer.covers_namespace(place)):
-            found = informer.list(selector, namespace=place or None)
+        if (
+            informer is not None
+            and not informer.selection.metadata_only
+            and self._has_all(informer, place, wanted, field_selector)
+        ):
+            found = informer.list(wanted, namespace=place or None)
         else:
             informer = None
-            labels = "" if selector is None else str(selector)
-            found = [obj async for obj in self._client.list(kind, namespace=place, label_selector=labels)]
+            self._environment.caches.hint(kind)
+            selectors = {"label_selector": str(wanted), "field_selector": field_selector}
+            found = await self._run.trace.request(_listed(self._client.list(kind, namespace=place, **selectors)))
         self._run.trace.read_list(kind, len(found), informer)
         self._run.saw(found)
         return found
 
+    async def list_metadata(
+        self,
+        kind: type[KubeObject],
+        selector: LabelSelector | str | None = None,
+        *,
+        namespace: str | None = None,
+        field_selector: str = "",
+    ) -> builtins.list[PartialObjectMetadata]:
+        """Return the metadata of objects, like ``list``; a cache of metadata is enough for that."""
+        place = self._place_for(kind, namespace)
+        wanted = as_selector(selector) or LabelSelector()
+        caches = self._environment.caches
+        informer = caches.complete(kind, place)
+        if informer is None:
+            informer = caches.find(kind)
+        if informer is not None and self._has_all(informer, place, wanted, field_selector):
+            found = informer.list_metadata(wanted, namespace=place or None)
+        else:
+            informer = None
+            selectors = {"label_selector": str(wanted), "field_selector": field_selector}
+            listed = self._client.list_metadata(kind, namespace=place, **selectors)
+            found = await self._run.trace.request(_listed(listed))
+        self._run.trace.read_list(kind, len(found), informer)
+        return found
+
     def owned(self, kind: type[C]) -> builtins.list[C]:
         """Return the objects of an owned kind that the reconciled one controls, by its uid, from the cache."""
-        informer = self._environment.caches.find(kind)
-        if informer is None:
-            raise LookupError(f"{kind.__name__} is not watched: declare it with owns=[{kind.__name__}]")
+        informer = self._owned_cache(kind, whole=True)
         found = [*informer.by_index(BY_CONTROLLER, self._obj.uid)]
         self._run.trace.read_list(kind, len(found), informer)
         self._run.saw(found)
         return found
 
+    def owned_metadata(self, kind: type[KubeObject]) -> builtins.list[PartialObjectMetadata]:
+        """Return the metadata of the objects of an owned kind that the reconciled one controls, from the cache."""
+        informer = self._owned_cache(kind, whole=False)
+        found = [*informer.metadata_by_index(BY_CONTROLLER, self._obj.uid)]
+        self._run.trace.read_list(kind, len(found), informer)
+        return found
+
     def orphans(self, kind: type[C], selector: LabelSelector) -> builtins.list[C]:
         """Return the objects of a watched kind in the same namespace that match and have no controller."""
-        informer = self._environment.caches.find(kind)
-        if informer is None:
-            raise LookupError(f"{kind.__name__} is not watched: declare it with owns=[{kind.__name__}]")
-        return [*informer.uncontrolled(selector, namespace=self._obj.namespace or None)]
+        informer = self._owned_cache(kind, whole=True)
+        found = [*informer.uncontrolled(selector, namespace=self._obj.namespace or None)]
+        self._run.saw(found)
+        return found
 
     # Writing.
 
@@ -167,8 +240,12 @@ class Context(Generic[K]):
         informer = self._environment.caches.find(type(obj))
         if informer is not None and (record := informer.store.get(target.key)) is not None:
             before = record.resource_version
-            if self._environment.applied.is_current(target, data, before):
-                return informer.decode(record)
+            is_current = self._environment.applied.is_current(target, data, before)
+            if self._run.notes is not None and (is_current or not record.is_metadata_only):
+                # Of metadata alone an object cannot be rebuilt; what was applied last is close to it.
+                self._run.notes.had(informer.resource, target.key, data if record.is_metadata_only else record.data)
+            if is_current:
+                return _with_metadata(intent, record) if record.is_metadata_only else informer.decode(record)
         applied_for = self._obj.uid if owned else ""
         claimant = Claimant(self._obj, self._client.field_manager, owned, adopt)
         claim = self._known_claim(claimant, target, intent, record, applied_for)
@@ -177,7 +254,8 @@ class Context(Generic[K]):
             target, data, version=applied.resource_version, uid=applied.uid, owner=applied_for
         )
         verb = Verb.CHANGED if before else Verb.APPLIED if informer is None else Verb.CREATED
-        self._run.wrote(applied, before=before, data=None if record is None else record.data, verb=verb)
+        known = None if record is None or record.is_metadata_only else record.data
+        self._run.wrote(applied, before=before, data=known, verb=verb)
         return applied
 
     def _known_claim(
@@ -246,9 +324,14 @@ class Context(Generic[K]):
         """Delete the owned objects of these kinds that this run has neither applied nor created; return their keys."""
         pruned = []
         for kind in kinds:
-            for child in self.owned(kind):
-                if target_of(child) not in self._run.desired and not child.is_deleting:
-                    await self.delete(child)
+            whole = not self._owned_cache(kind, whole=False).selection.metadata_only
+            for child in self.owned(kind) if whole else self.owned_metadata(kind):
+                target = Target(resource_of(kind).gvk, child.key)
+                if target in self._run.desired or child.is_deleting:
+                    continue
+                live = child if whole else await self.get(kind, child.name, child.namespace)
+                if live is not None and live.uid == child.uid:
+                    await self.delete(live)
                     pruned.append(child.key)
         return pruned
 
@@ -320,9 +403,7 @@ class Context(Generic[K]):
         counted, logged and recorded by ``system`` and ``description``, which must not contain secrets.
         """
         writes = self._environment.external_writes
-        return await writes.run(
-            system, description, write, obj=self._obj, log=self.log, on_ended=self._run.trace.external_write
-        )
+        return await writes.run(system, description, write, log=self.log, on_ended=self._run.trace.external_write)
 
     def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
         """Wait in a plain ``def`` reconciler for the result of an async method: ``ctx.wait(ctx.apply(obj))``."""
@@ -336,9 +417,9 @@ class Context(Generic[K]):
     async def _send(self, obj: KubeObject, request: Awaitable[T]) -> T:
         """Wait for a write; note it if it fails."""
         try:
-            return await request
+            return await self._run.trace.request(request)
         except SteersmanError as error:
-            self._run.trace.failed(obj, error, self._run.secrets())
+            self._run.trace.failed(obj, error)
             raise
 
     def _on_loop(self, call: Callable[[], None]) -> None:
@@ -352,9 +433,31 @@ class Context(Generic[K]):
             return ObjectKey("", name)
         return ObjectKey(self._obj.namespace if namespace is None else namespace, name)
 
-    @staticmethod
-    def _shows(informer: Informer[Any], key: ObjectKey) -> bool:
-        return not informer.is_partial and informer.covers_namespace(key.namespace)
+    def _place_for(self, kind: type[KubeObject], namespace: str | None) -> str:
+        """Return the namespace to list; empty for all of them, and for cluster-scoped kinds."""
+        if not resource_of(kind).namespaced:
+            return ""
+        return self._obj.namespace if namespace is None else namespace
+
+    def _has_all(self, informer: Informer[Any], place: str, wanted: LabelSelector, field_selector: str) -> bool:
+        """Return whether a cache has every object that a list asks for, whole or not."""
+        selection = informer.selection
+        # Fields are selected by the API server alone: what is cached cannot be compared with another selector.
+        if field_selector != selection.field_selector:
+            return False
+        if not set(informer.label_selector.requirements) <= set(wanted.requirements):
+            return False
+        return informer.covers_namespace(place) or (not place and selection.namespaces == self._options.namespaces)
+
+    def _owned_cache(self, kind: type[C], *, whole: bool) -> Informer[C]:
+        informer = self._environment.caches.owned(kind)
+        if informer is None:
+            raise LookupError(f"{kind.__name__} is not watched: declare it with owns=[{kind.__name__}]")
+        if whole and informer.selection.metadata_only:
+            raise LookupError(
+                f"{kind.__name__} is cached without content: use ctx.owned_metadata, or remove metadata_only"
+            )
+        return informer
 
     def _prepared(self, obj: C, *, owned: bool) -> C:
         """Return a copy with the default namespace and owner; the author's object is not changed."""
@@ -369,6 +472,8 @@ class Context(Generic[K]):
                     f"{self._obj!r} cannot own {prepared!r}: an owner is cluster-scoped or in the same namespace; "
                     f"pass owned=False"
                 )
+            if labels := self._environment.owned_labels.get(type(obj)):
+                prepared.metadata.labels = {**prepared.metadata.labels, **labels}
             reference = self._obj.owner_reference()
             others = [owner for owner in obj.metadata.owner_references if owner.uid != reference.uid]
             prepared.metadata.owner_references = [*others, reference]
@@ -376,3 +481,7 @@ class Context(Generic[K]):
 
     def __repr__(self) -> str:
         return f"<Context of {self._obj!r} why={[str(cause) for cause in self._why]}>"
+
+
+async def _listed(objects: AsyncIterator[T]) -> list[T]:
+    return [obj async for obj in objects]

@@ -6,12 +6,15 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from steersman.controller.context import Context
+from steersman.controller.owned import Owned
 from steersman.controller.predicates import Predicate, always, meaningful
-from steersman.controller.triggers import Trigger, WatchedKind, to_controller, to_itself
+from steersman.controller.scope import Scope
+from steersman.controller.triggers import MappingFailed, Trigger, WatchedKind, to_controller, to_itself
 from steersman.errors import DeclarationError
-from steersman.informer.reader import StoreReader
+from steersman.informer.informer import Informer
 from steersman.objects.identity import ApiResource
 from steersman.objects.resource import KubeObject, resource_of
 
@@ -58,8 +61,8 @@ def _signature(function: Callable[..., object]) -> inspect.Signature:
 class ReconcilerOptions(Struct, frozen=True, kw_only=True):
     """How a kind is reconciled."""
 
-    #: Kinds whose objects trigger the one that controls them.
-    owns: tuple[type[KubeObject], ...] = ()
+    #: Kinds whose objects trigger the one that controls them, with what is cached of them.
+    owned: tuple[Owned, ...] = ()
     #: Kinds whose objects trigger others, by a function.
     watches: tuple[WatchedKind[Any], ...] = ()
     #: Kinds whose objects a run may wait for (``Blocked``): a single object is watched while a run waits for it.
@@ -68,6 +71,8 @@ class ReconcilerOptions(Struct, frozen=True, kw_only=True):
     when: Predicate = meaningful
     #: Which changes of owned kinds matter.
     owns_when: Predicate = always
+    #: Returns the rank of an object: objects of a higher one are reconciled first. ``None`` for 0.
+    priority: Callable[[Any], int] | None = None
     #: Number of objects that are reconciled at the same time.
     workers: int = 1
     #: Time limit of one run in seconds.
@@ -91,6 +96,15 @@ class ReconcilerOptions(Struct, frozen=True, kw_only=True):
         for name, seconds in (("timeout", self.timeout), ("resync", self.resync), ("hold", self.hold)):
             if seconds is not None and seconds <= 0:
                 raise DeclarationError(f"{name} must be positive, got {seconds}")
+        for owned in self.owned:
+            owned.check(resource_of(owned.kind))
+        for watch in self.watches:
+            watch.check(resource_of(watch.kind))
+
+    @property
+    def owns(self) -> tuple[type[KubeObject], ...]:
+        """Kinds whose objects trigger the one that controls them."""
+        return tuple(owned.kind for owned in self.owned)
 
 
 class Reconciler(Generic[K]):
@@ -114,6 +128,8 @@ class Reconciler(Generic[K]):
         self.cleanup_function: ReconcileFunction[K] | None = None
         self.error_function: ErrorFunction[K] | None = None
         self.finalizer = finalizer
+        #: Which objects are reconciled.
+        self.scope = Scope(selector=self.options.selector)
 
     def __call__(self, obj: K, ctx: Context[K]) -> Awaitable[None] | None:
         """Call the author's function."""
@@ -135,15 +151,18 @@ class Reconciler(Generic[K]):
         self.error_function = function
         return function
 
-    def triggers(self, reconciled: StoreReader[K]) -> Iterable[Trigger]:
-        """Yield the triggers of this reconciler, that of the kind itself first."""
+    def triggers(self, reconciled: Informer[K], failed: MappingFailed) -> Iterable[Trigger]:
+        """Yield the triggers of this reconciler, that of the kind itself first; ``reconciled`` is its cache."""
         options = self.options
-        yield Trigger(self.kind, to_itself, options.when, options.optional)
+        yield Trigger(self.kind, to_itself, options.when, options.optional, self.scope)
         to_owner = to_controller(self.resource.gvk, namespaced=self.resource.namespaced)
-        for owned in options.owns:
-            yield Trigger(owned, to_owner, options.owns_when)
+        for owned in options.owned:
+            yield Trigger(owned.kind, to_owner, owned.when or options.owns_when, scope=owned)
         for watch in options.watches:
-            yield watch.trigger(reconciled)
+            trigger = watch.trigger(reconciled, failed)
+            # A watch of the reconciled kind itself that selects nothing is about the reconciled objects.
+            is_own = trigger.kind is self.kind and not watch.is_limited
+            yield replace(trigger, scope=self.scope) if is_own else trigger
 
     def __repr__(self) -> str:
         return f"<Reconciler {self.name} of {self.resource.gvk}>"

@@ -5,15 +5,26 @@ controller's own status writes do not trigger it again.
 """
 
 from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, cast
 
 from steersman.informer.changes import Added, Change, Deleted, Updated
+from steersman.informer.record import Record
 from steersman.objects.codec import decode
-from steersman.objects.resource import KubeObject
+from steersman.objects.resource import KubeObject, PartialObjectMetadata
 
 K = TypeVar("K", bound=KubeObject)
 
 Predicate: TypeAlias = Callable[[Change], bool]
+
+
+def typed(kind: type[K], record: Record) -> K:
+    """Return a cached object; one of which only the metadata is cached is a ``PartialObjectMetadata``.
+
+    Decoding it as its own kind would show empty content where there is some.
+    """
+    if record.is_metadata_only:
+        return cast("K", decode(PartialObjectMetadata, record.data))
+    return decode(kind, record.data)
 
 
 def always(_: Change) -> bool:
@@ -67,11 +78,11 @@ def on_objects(kind: type[K], test: Callable[[K | None, K | None], bool]) -> Pre
     def predicate(change: Change) -> bool:
         match change:
             case Added(new):
-                return test(None, decode(kind, new.data))
+                return test(None, typed(kind, new))
             case Updated(old, new):
-                return test(decode(kind, old.data), decode(kind, new.data))
+                return test(typed(kind, old), typed(kind, new))
             case Deleted(old):
-                return test(decode(kind, old.data), None)
+                return test(typed(kind, old), None)
 
     return predicate
 

@@ -1,17 +1,19 @@
 """Triggers: from a change of a watched object to the keys of the objects to reconcile."""
 
-from collections.abc import Callable, Iterable
-from typing import Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from steersman.controller.predicates import Predicate, always, meaningful
+from steersman.controller.predicates import Predicate, always, meaningful, typed
+from steersman.controller.scope import EVERYTHING, Scope
 from steersman.informer.changes import Change, Updated, record_of
+from steersman.informer.informer import Informer
 from steersman.informer.reader import StoreReader
 from steersman.informer.record import Record
-from steersman.objects.codec import decode
-from steersman.objects.identity import GroupVersionKind, ObjectKey
-from steersman.objects.resource import KubeObject, resource_of
+from steersman.objects.identity import ApiResource, GroupVersionKind, ObjectKey
+from steersman.objects.resource import KubeObject, PartialObjectMetadata, resource_of
 
 K = TypeVar("K", bound=KubeObject)
 #: The reconciled kind. Contravariant: a watch that can trigger every kind can trigger each one.
@@ -24,6 +26,23 @@ W_co = TypeVar("W_co", bound=KubeObject, covariant=True)
 Mapper: TypeAlias = Callable[[Record], Iterable[ObjectKey]]
 #: The same for authors, with a typed object; a key may be written as ``namespace/name``.
 TypedMapper: TypeAlias = Callable[[K], Iterable[ObjectKey | str]]
+#: Called if an author's function fails for an object, outside of a change: with the kind, the key and the error.
+MappingFailed: TypeAlias = Callable[[str, ObjectKey, BaseException], None]
+
+
+#: Kinds that are large or secret, and of which an operator rarely needs the content of all objects.
+_METADATA_ONLY: Final = frozenset({GroupVersionKind("", "v1", "Secret"), GroupVersionKind("", "v1", "ConfigMap")})
+
+
+@contextmanager
+def _hint(changed: KubeObject, kind: type[KubeObject]) -> Iterator[None]:
+    """Add advice to the error of a function that reads the content of an object of which only metadata is cached."""
+    try:
+        yield
+    except AttributeError as error:
+        if isinstance(changed, PartialObjectMetadata):
+            error.add_note(f"{kind.__name__} objects are cached without content here: pass metadata_only=False")
+        raise
 
 
 def to_itself(record: Record) -> Iterable[ObjectKey]:
@@ -50,8 +69,9 @@ def to_mapped(kind: type[K], function: TypedMapper[K]) -> Mapper:
     """Return a mapper to the keys that the author's function returns for the changed object."""
 
     def mapper(record: Record) -> Iterable[ObjectKey]:
-        found = function(decode(kind, record.data))
-        return [ObjectKey.parse(key) if isinstance(key, str) else key for key in found]
+        changed = typed(kind, record)
+        with _hint(changed, kind):
+            return [ObjectKey.parse(key) if isinstance(key, str) else key for key in function(changed)]
 
     return mapper
 
@@ -61,9 +81,10 @@ def to_choosers(reconciled: StoreReader[R_contra], kind: type[K], chooses: Calla
     namespaced = resource_of(reconciled.kind).namespaced
 
     def mapper(record: Record) -> Iterable[ObjectKey]:
-        changed = decode(kind, record.data)
+        changed = typed(kind, record)
         place = (record.key.namespace or None) if namespaced else None
-        return [one.key for one in reconciled.list(namespace=place) if chooses(one, changed)]
+        with _hint(changed, kind):
+            return [one.key for one in reconciled.list(namespace=place) if chooses(one, changed)]
 
     return mapper
 
@@ -75,6 +96,8 @@ class Trigger(Struct, frozen=True):
     mapper: Mapper
     when: Predicate = meaningful
     optional: bool = False
+    #: Which objects of the kind are watched.
+    scope: Scope = EVERYTHING
 
     def keys(self, change: Change) -> list[ObjectKey]:
         """Return the keys that a change triggers; for an update those of both states, which may differ."""
@@ -86,8 +109,11 @@ class Trigger(Struct, frozen=True):
         return list(keys)
 
 
-class WatchedKind(Struct, Generic[R_contra], frozen=True):
-    """A kind to watch for reconcilers of another kind: the common part of `Watch` and `Chosen`.
+class WatchedKind(Scope, Generic[R_contra], frozen=True):
+    """A kind to watch for reconcilers of another kind: the common part of `Watch`, `Chosen` and `Reference`.
+
+    Of Secrets and ConfigMaps only the metadata is cached unless ``metadata_only`` is false: there are many, they are
+    large, and most reconcilers need to know only that one changed. Functions then get ``PartialObjectMetadata``.
 
     Only the reconciled kind is a parameter. If the watched kind were one too, type checkers would not infer it from
     the arguments of a ``Watch`` or ``Chosen`` inside a list, and mistakes in its function would pass.
@@ -103,8 +129,12 @@ class WatchedKind(Struct, Generic[R_contra], frozen=True):
         """Whether the operator starts even if the kind is not served (yet)."""
         raise NotImplementedError
 
-    def trigger(self, reconciled: StoreReader[R_contra]) -> Trigger:
-        """Return the trigger for changes of this kind."""
+    def is_metadata_only(self, resource: ApiResource) -> bool:
+        """Return whether only the metadata of the watched kind is cached."""
+        return resource.gvk in _METADATA_ONLY if self.metadata_only is None else self.metadata_only
+
+    def trigger(self, reconciled: Informer[R_contra], failed: MappingFailed) -> Trigger:
+        """Return the trigger for changes of this kind, given the cache of the reconciled one."""
         raise NotImplementedError
 
 
@@ -117,10 +147,10 @@ class Watch(WatchedKind[KubeObject], Generic[W_co], frozen=True):
     when: Predicate = always
     optional: bool = False
 
-    def trigger(self, reconciled: StoreReader[KubeObject]) -> Trigger:
+    def trigger(self, reconciled: Informer[KubeObject], failed: MappingFailed) -> Trigger:
         """Return the trigger of the objects that the function names."""
-        del reconciled
-        return Trigger(self.kind, to_mapped(self.kind, self.to), self.when, self.optional)
+        del reconciled, failed
+        return Trigger(self.kind, to_mapped(self.kind, self.to), self.when, self.optional, self)
 
 
 class Chosen(WatchedKind[R_contra], Generic[R_contra, W_co], frozen=True):
@@ -128,7 +158,7 @@ class Chosen(WatchedKind[R_contra], Generic[R_contra, W_co], frozen=True):
 
     When such an object changes, the reconciled objects that choose it, or chose it before, are reconciled. If both
     kinds are namespaced, only objects of the same namespace are considered. Each of them is decoded for that, so let
-    ``when`` drop changes that do not matter.
+    ``when`` drop changes that do not matter; where the reconciled object names the other one, use ``Reference``.
     """
 
     kind: type[W_co]
@@ -137,6 +167,7 @@ class Chosen(WatchedKind[R_contra], Generic[R_contra, W_co], frozen=True):
     when: Predicate = always
     optional: bool = False
 
-    def trigger(self, reconciled: StoreReader[R_contra]) -> Trigger:
+    def trigger(self, reconciled: Informer[R_contra], failed: MappingFailed) -> Trigger:
         """Return the trigger of the objects that choose the changed one."""
-        return Trigger(self.kind, to_choosers(reconciled, self.kind, self.by), self.when, self.optional)
+        del failed
+        return Trigger(self.kind, to_choosers(reconciled, self.kind, self.by), self.when, self.optional, self)

@@ -18,6 +18,8 @@ from steersman.golang.json_scanner import is_too_deep, json_fault
 from steersman.golang.numbers import settled_number
 from steersman.json_types import JsonObject
 
+#: What Go's errors call a value of JSON.
+JSON_WORDS = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 _SUMMARY = 30
 #: A whole number of so few digits fits into a float.
 _SURELY_FINITE = 300

@@ -1,13 +1,16 @@
 """Indexes of a store: find cached objects by a value that is computed from them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from steersman.informer.record import Record
 from steersman.objects.identity import ObjectKey
 
-#: Returns the values under which a record is indexed; none excludes it.
+#: Returns the values under which a record is indexed; none excludes it. It must not raise.
 Extract = Callable[[Record], Iterable[str]]
+
+_NOTHING: Mapping[ObjectKey, Record] = MappingProxyType({})
 
 BY_NAMESPACE = "namespace"
 BY_CONTROLLER = "controller-uid"
@@ -66,12 +69,17 @@ class Index(ABC):
         """Return the keys with a value; safe to call from any thread."""
         return list(self._keys.get(value, ()))
 
+    @abstractmethod
+    def values_of(self, key: ObjectKey) -> tuple[str, ...]:
+        """Return the values of a key; none if it is not indexed."""
+
     def values(self) -> list[str]:
         """Return every value that an object has."""
         return list(self._keys)
 
-    def rebuilt(self, records: Iterable[Record]) -> "Index":
-        """Return an index with the same function for other records."""
+    def rebuilt(self, records: Iterable[Record], before: Mapping[ObjectKey, Record] = _NOTHING) -> "Index":
+        """Return an index with the same function for other records; ``before`` are those that this one has."""
+        del before
         other = self.empty()
         for record in records:
             other.put(record)
@@ -105,6 +113,10 @@ class NamespaceIndex(Index):
         """Return an empty index."""
         return NamespaceIndex()
 
+    def values_of(self, key: ObjectKey) -> tuple[str, ...]:
+        """Return the namespace of an indexed key."""
+        return (key.namespace,) if key in self._keys.get(key.namespace, ()) else ()
+
 
 class ValueIndex(Index):
     """Any value that a function returns → keys."""
@@ -119,11 +131,31 @@ class ValueIndex(Index):
         """Return an empty index with the same function."""
         return ValueIndex(self._extract)
 
+    def values_of(self, key: ObjectKey) -> tuple[str, ...]:
+        """Return the values of a key; none if it is not indexed."""
+        return self._values.get(key, ())
+
     def put(self, record: Record) -> None:
         """Index a record; it replaces the previous one of its key."""
-        key = record.key
+        self._set(record.key, tuple(self._extract(record)))
+
+    def remove(self, key: ObjectKey) -> None:
+        """Remove a key."""
+        self._remove_values(key, self._values.pop(key, ()))
+
+    def rebuilt(self, records: Iterable[Record], before: Mapping[ObjectKey, Record] = _NOTHING) -> Index:
+        """Return an index of other records; the function is not called again for those that did not change."""
+        other = ValueIndex(self._extract)
+        for record in records:
+            known = before.get(record.key)
+            if known is not None and (known.uid, known.resource_version) == (record.uid, record.resource_version):
+                other._set(record.key, self._values.get(record.key, ()))
+            else:
+                other.put(record)
+        return other
+
+    def _set(self, key: ObjectKey, after: tuple[str, ...]) -> None:
         before = self._values.get(key, ())
-        after = tuple(self._extract(record))
         if before == after:
             return
         self._remove_values(key, before)
@@ -133,7 +165,3 @@ class ValueIndex(Index):
         self._values[key] = after
         for value in after:
             self._keys.setdefault(value, {})[key] = None
-
-    def remove(self, key: ObjectKey) -> None:
-        """Remove a key."""
-        self._remove_values(key, self._values.pop(key, ()))

@@ -5,6 +5,7 @@ order, and a late handler gets all existing objects first; a slow or failing han
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from types import TracebackType
@@ -16,14 +17,15 @@ from steersman.concurrency import background
 from steersman.errors import WaitTimeout
 from steersman.informer.changes import Added, Change, Deleted, Updated
 from steersman.informer.freshness import Freshness
+from steersman.informer.growth import LARGE, CacheGrowth
 from steersman.informer.index import BY_NAMESPACE, Extract, by_namespace
 from steersman.informer.list_watch_driver import ApiConnection, Source
 from steersman.informer.reader import StoreReader
-from steersman.informer.record import Record, RecordReader, Transform
+from steersman.informer.record import PARTIAL, Record, RecordReader, Transform
 from steersman.informer.reflector import Reflector
 from steersman.informer.store import Store
 from steersman.informer.subscription import Handler, Subscription
-from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.objects.identity import ApiResource
 from steersman.objects.resource import KubeObject, Unstructured, resource_of
 from steersman.objects.selectors import LabelSelector
 from steersman.protocol.list_watch import ListWatchSettings
@@ -31,7 +33,7 @@ from steersman.protocol.requests import Requests
 
 K = TypeVar("K", bound=KubeObject | Unstructured)
 
-_PARTIAL = GroupVersionKind("meta.k8s.io", "v1", "PartialObjectMetadata")
+_log = logging.getLogger("steersman.informer")
 #: Seconds to wait for the first complete state at the start.
 SYNC_TIMEOUT = 120.0
 #: The shortest time between two resyncs.
@@ -50,6 +52,11 @@ class Selection(Struct, frozen=True, kw_only=True):
     #: Request the initial state as a stream (WatchList) if the server supports it.
     watch_list: bool = True
 
+    @property
+    def text(self) -> str:
+        """Selectors of labels and fields, for people."""
+        return ",".join(filter(None, (self.label_selector, self.field_selector)))
+
 
 EVERYTHING = Selection()
 
@@ -60,6 +67,8 @@ class InformerOptions(Struct, frozen=True, kw_only=True):
     transform: Transform | None = None
     #: Indexes besides that by namespace.
     indexes: Mapping[str, Extract] = field(default_factory=dict)
+    #: Bytes of cached objects from which a warning names the cache.
+    large: int = LARGE
 
 
 class Informer(StoreReader[K], Generic[K]):
@@ -83,7 +92,7 @@ class Informer(StoreReader[K], Generic[K]):
         store = Store({BY_NAMESPACE: by_namespace, **options.indexes})
         super().__init__(kind, store)
         self._connection = connection
-        reader = RecordReader(_PARTIAL if selection.metadata_only else self.resource.gvk, transform=options.transform)
+        reader = RecordReader(PARTIAL if selection.metadata_only else self.resource.gvk, transform=options.transform)
         settings = ListWatchSettings(
             label_selector=selection.label_selector,
             field_selector=selection.field_selector,
@@ -99,6 +108,7 @@ class Informer(StoreReader[K], Generic[K]):
         self._delivering: dict[Subscription, list[asyncio.Task[None]]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._waiters: list[asyncio.Future[None]] = []
+        self._growth = CacheGrowth(options.large)
         self._exit = AsyncExitStack()
 
     # Handlers.
@@ -148,10 +158,18 @@ class Informer(StoreReader[K], Generic[K]):
         return self.add_handler(handler, name=f"{self.resource.gvk.kind} handler")
 
     def add_index(self, name: str, values: Callable[[K], list[str]]) -> None:
-        """Add an index for ``by_index(name, value)``, by the values that a function returns for each object."""
+        """Add an index for ``by_index(name, value)``, by the values that a function returns for each object.
+
+        An object for which the function raises, or that does not decode, is logged and left out.
+        """
 
         def extract(record: Record) -> list[str]:
-            return values(self.decode(record))
+            try:
+                return list(values(self.decode(record)))
+            except Exception:  # noqa: BLE001 - an author's function must not stop the cache
+                extra = {"kind": self.resource.gvk.kind, "key": str(record.key), "index": name}
+                _log.exception("an index function failed: the object is left out", extra=extra)
+                return []
 
         self._store.add_index(name, extract)
 
@@ -170,7 +188,12 @@ class Informer(StoreReader[K], Generic[K]):
     @property
     def is_partial(self) -> bool:
         """Whether some objects of its namespaces, or parts of them, are not cached."""
-        return bool(self.selection.label_selector or self.selection.field_selector or self.selection.metadata_only)
+        return self.is_selective or self.selection.metadata_only
+
+    @property
+    def is_selective(self) -> bool:
+        """Whether some objects of its namespaces are not cached."""
+        return bool(self.selection.label_selector or self.selection.field_selector)
 
     def covers_namespace(self, namespace: str) -> bool:
         """Return whether objects of a namespace are cached."""
@@ -207,6 +230,11 @@ class Informer(StoreReader[K], Generic[K]):
         """End a back-off after a failure now."""
         for reflector in self._reflectors:
             reflector.nudge()
+
+    def doubt_watch(self, namespace: str) -> None:
+        """Replace the watch if it is quiet: the caller misses an event, in this namespace, that must have been sent."""
+        for reflector in self._reflectors:
+            reflector.doubt_watch(namespace)
 
     # Life cycle.
 
@@ -251,6 +279,8 @@ class Informer(StoreReader[K], Generic[K]):
             subscription.push([Updated(record, record) for record in self._store.records()])
 
     def _on_changes(self, changes: list[Change]) -> None:
+        if self._growth.is_due(self._store.bytes):
+            self._warn_of_size()
         synced = self.is_synced
         for subscription in self._subscriptions:
             subscription.push(changes)
@@ -261,6 +291,21 @@ class Informer(StoreReader[K], Generic[K]):
             for waiter in waiters:
                 if not waiter.done():
                     waiter.set_result(None)
+
+    def _warn_of_size(self) -> None:
+        selection = self.selection
+        advice = "namespaces or a selector" if selection.metadata_only else "namespaces, a selector or metadata_only"
+        _log.warning(
+            "a cache is large: limit it by %s",
+            advice,
+            extra={
+                "cache": str(self.resource.gvr),
+                "objects": len(self._store),
+                "bytes": self._store.bytes,
+                "namespaces": list(selection.namespaces),
+                "selector": selection.text,
+            },
+        )
 
     def __repr__(self) -> str:
         state = "synced" if self.is_synced else self.freshness().reason

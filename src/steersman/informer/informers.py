@@ -6,6 +6,8 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
+from msgspec.structs import replace
+
 from steersman.concurrency import background
 from steersman.informer.informer import EVERYTHING, Informer, InformerOptions, Selection
 from steersman.informer.list_watch_driver import ApiConnection
@@ -49,9 +51,14 @@ class Informers:
     def get(
         self, kind: type[K], selection: Selection = EVERYTHING, *, options: InformerOptions | None = None
     ) -> Informer[K]:
-        """Return the informer of a kind and selection, created on the first call; only that call's options count."""
+        """Return the informer of a kind and selection, created on the first call; only that call's options count.
+
+        A selection of metadata shares the informer of the same whole objects if there is one.
+        """
         place = (gvk_of(kind), selection)
         known = self._informers.get(place)
+        if known is None and selection.metadata_only:
+            known = self._informers.get((gvk_of(kind), replace(selection, metadata_only=False)))
         if known is None:
             known = self._informers[place] = Informer(kind, self._connection, selection, options=options)
             self._begin(known)

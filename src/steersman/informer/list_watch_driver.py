@@ -150,6 +150,11 @@ class ListWatchDriver:
         """End a wait now, because its reason may be gone: the kind may be served by now."""
         self._nudge.set()
 
+    def doubt_watch(self) -> None:
+        """Replace the open watch if it is quiet: the caller misses an event that the server must have sent."""
+        if self._stream is not None:
+            self._stream.events.doubt()
+
     def _now(self) -> tuple[float, float]:
         return self._connection.clock.monotonic(), self._connection.randomness.between(0.0, 0.999)
 

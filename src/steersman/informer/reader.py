@@ -9,13 +9,14 @@ from steersman.informer.record import Record
 from steersman.informer.store import Store
 from steersman.objects.codec import decode
 from steersman.objects.identity import ObjectKey
-from steersman.objects.resource import KubeObject, Unstructured
+from steersman.objects.resource import KubeObject, PartialObjectMetadata, Unstructured
 from steersman.objects.selectors import LabelSelector
 
 K = TypeVar("K", bound=KubeObject | Unstructured)
 
 # Inside the class below ``list`` is a method.
 Keys: TypeAlias = list[ObjectKey]
+Metadata: TypeAlias = list[PartialObjectMetadata]
 
 _log = logging.getLogger("steersman.informer")
 
@@ -58,6 +59,22 @@ class StoreReader(Generic[K]):
     def by_index(self, name: str, value: str) -> Sequence[K]:
         """Return the objects with a value in an index."""
         return [*self._decoded(self._store.by_index(name, value))]
+
+    # The metadata alone, also of caches that have nothing else.
+
+    def get_metadata(self, key: ObjectKey | str) -> PartialObjectMetadata | None:
+        """Return the metadata of an object; ``None`` if there is none."""
+        record = self._store.get(as_key(key))
+        return None if record is None else decode(PartialObjectMetadata, record.data)
+
+    def list_metadata(self, selector: LabelSelector | str | None = None, *, namespace: str | None = None) -> Metadata:
+        """Return the metadata of all objects, or of those with matching labels or in one namespace."""
+        selected = self._selected(as_selector(selector), namespace)
+        return [decode(PartialObjectMetadata, record.data) for record in selected]
+
+    def metadata_by_index(self, name: str, value: str) -> Metadata:
+        """Return the metadata of the objects with a value in an index."""
+        return [decode(PartialObjectMetadata, record.data) for record in self._store.by_index(name, value)]
 
     def uncontrolled(self, selector: LabelSelector, *, namespace: str | None = None) -> Sequence[K]:
         """Return the objects with matching labels that have no controller; only those are decoded."""

@@ -7,6 +7,7 @@ immutable; every read decodes a new object from it.
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
@@ -19,6 +20,8 @@ from steersman.objects.identity import GroupVersionKind, ObjectKey
 #: Changes the JSON of an object before it is cached, to drop parts that will not be read.
 Transform = Callable[[JsonObject], JsonObject]
 
+#: The kind of objects of which only the metadata was requested.
+PARTIAL: Final = GroupVersionKind("meta.k8s.io", "v1", "PartialObjectMetadata")
 _MANAGED_FIELDS = b'"managedFields":'
 _COMMA, _END = b",}"
 #: Characters before a field in compact JSON.
@@ -65,6 +68,11 @@ class Record(Struct, frozen=True, gc=False):
         return self.deletion_timestamp != ""
 
     @property
+    def is_metadata_only(self) -> bool:
+        """Whether only its metadata was requested: the content is not known."""
+        return _decode_kind(self.data).kind == PARTIAL.kind
+
+    @property
     def controller(self) -> Owner | None:
         """Owner that controls it, if any."""
         return next((owner for owner in self.owners if owner.controller), None)
@@ -89,6 +97,11 @@ class _Head(Struct, gc=False):
     kind: str = ""
 
 
+class _Kind(Struct, gc=False):
+    kind: str = ""
+
+
+_decode_kind = msgspec.json.Decoder(_Kind).decode
 _decode_head = msgspec.json.Decoder(_Head).decode
 _decode_labels = msgspec.json.Decoder(dict[str, str] | None).decode
 

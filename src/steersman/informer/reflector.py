@@ -60,6 +60,11 @@ class Reflector:
         """End a back-off now, because its reason may be gone: the kind may be served by now."""
         self._driver.nudge()
 
+    def doubt_watch(self, namespace: str) -> None:
+        """Replace the watch if it is quiet: the caller misses an event, in this namespace, that must have been sent."""
+        if self._source.namespace in ("", namespace):
+            self._driver.doubt_watch()
+
     @property
     def is_synced(self) -> bool:
         """Whether the store holds a complete state, and the kind is still served."""

@@ -40,6 +40,8 @@ class Store:
     def __init__(self, indexes: Mapping[str, Extract] | None = None) -> None:
         self._records: dict[ObjectKey, Record] = {}
         self._indexes = {name: Index.by(extract) for name, extract in (indexes or {}).items()}
+        #: Bytes of the data of all records.
+        self._bytes = 0
         #: uid → version of the deletion, oldest first.
         self._gone: OrderedDict[str, str] = OrderedDict()
 
@@ -56,12 +58,12 @@ class Store:
         if old.uid == record.uid:
             if not is_newer(record.resource_version, old.resource_version):
                 return []
-            self._enter(record)
+            self._enter(record, old)
             return [Updated(old, record)]
         if self._is_late(record):
             return []
         # Same name, another uid: the deletion of the old object was not seen.
-        self._enter(record)
+        self._enter(record, old)
         return [Deleted(old, was_observed=False), Added(record)]
 
     def remove(self, record: Record) -> list[Change]:
@@ -71,6 +73,7 @@ class Store:
         if old is None or old.uid != record.uid or is_newer(old.resource_version, record.resource_version):
             return []
         del self._records[record.key]
+        self._bytes -= len(old.data)
         for index in self._indexes.values():
             index.remove(record.key)
         return [Deleted(record)]
@@ -85,7 +88,7 @@ class Store:
         after = listed
         if namespace:
             after = {key: record for key, record in before.items() if key.namespace != namespace} | listed
-        indexes = {name: index.rebuilt(after.values()) for name, index in self._indexes.items()}
+        indexes = {name: index.rebuilt(after.values(), before) for name, index in self._indexes.items()}
         changes: list[Change] = [
             Deleted(old, was_observed=False) for key, old in before.items() if _is_gone(old, after.get(key))
         ]
@@ -97,6 +100,7 @@ class Store:
                 changes.append(Updated(known, new))
         self._gone.clear()
         self._records, self._indexes = after, indexes
+        self._bytes = sum(len(record.data) for record in after.values())
         return changes
 
     def add_index(self, name: str, extract: Extract) -> None:
@@ -133,6 +137,14 @@ class Store:
         found = (records.get(key) for key in self._index(name).keys(value))
         return [record for record in found if record is not None]
 
+    def keys_by_index(self, name: str, value: str) -> list[ObjectKey]:
+        """Return the keys of the objects with a value in an index."""
+        return self._index(name).keys(value)
+
+    def values_of(self, name: str, key: ObjectKey) -> tuple[str, ...]:
+        """Return the values of an object in an index; none if it is not indexed."""
+        return self._index(name).values_of(key)
+
     def has_index(self, name: str) -> bool:
         """Return whether there is an index of that name."""
         return name in self._indexes
@@ -140,6 +152,11 @@ class Store:
     def index_values(self, name: str) -> list[str]:
         """Return every value of an index."""
         return self._index(name).values()
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all objects, as they are stored."""
+        return self._bytes
 
     def __len__(self) -> int:
         return len(self._records)
@@ -153,8 +170,9 @@ class Store:
         except KeyError:
             raise KeyError(f"there is no index {name!r}; there are: {', '.join(sorted(self._indexes))}") from None
 
-    def _enter(self, record: Record) -> None:
+    def _enter(self, record: Record, old: Record | None = None) -> None:
         self._records[record.key] = record
+        self._bytes += len(record.data) - (0 if old is None else len(old.data))
         for index in self._indexes.values():
             index.put(record)
 

@@ -5,7 +5,7 @@
 
 from steersman.localcluster import node_taints, scheduler, volumes
 from steersman.localcluster.simulated_node.node import simulated_node
-from steersman.localcluster.workloads import replica_sets
+from steersman.localcluster.workloads import disruption_budgets, replica_sets
 from steersman.localcluster.workloads.daemon_sets import reconciler as daemon_sets
 from steersman.localcluster.workloads.deployments import reconciler as deployments
 from steersman.localcluster.workloads.jobs import cron_reconciler as cron_jobs
@@ -32,6 +32,7 @@ def controllers() -> tuple[Operator, ...]:
         cron_jobs.operator,
         finished_jobs.operator,
         services.operator,
+        disruption_budgets.operator,
         volumes.operator,
         node_taints.operator,
         scheduler.operator,

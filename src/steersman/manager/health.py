@@ -44,18 +44,18 @@ def _result(check: Check) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def freshness_check(informer: Informer[Any]) -> Check:
-    """Return a check that a cache is in sync and has received data from the server lately."""
+def freshness_check(*informers: Informer[Any]) -> Check:
+    """Return a check that the caches of a resource are in sync and have received data from the server lately."""
+    return lambda: next(filter(None, map(_staleness, informers)), "")
 
-    def check() -> str:
-        freshness = informer.freshness()
-        if not freshness.is_synced:
-            return freshness.reason
-        if freshness.age is not None and freshness.age > STALE_AFTER:
-            return f"no data from the server for {freshness.age:.0f} s; {freshness.reason}".rstrip("; ")
-        return ""
 
-    return check
+def _staleness(informer: Informer[Any]) -> str:
+    freshness = informer.freshness()
+    if not freshness.is_synced:
+        return freshness.reason
+    if freshness.age is not None and freshness.age > STALE_AFTER:
+        return f"no data from the server for {freshness.age:.0f} s; {freshness.reason}".rstrip("; ")
+    return ""
 
 
 class ProbeApp:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.controller.declaration import ReconcileFunction, Reconciler, ReconcilerOptions
+from steersman.controller.owned import Owned
 from steersman.controller.predicates import Predicate, always, meaningful
 from steersman.controller.triggers import WatchedKind
 from steersman.errors import DeclarationError
 from steersman.manager.permission import Permission
 from steersman.manager.runnable import Runnable
 from steersman.objects.resource import KubeObject, resource_of
+from steersman.protocol.http import Request, Response
 from steersman.webhook.declarations import AdmissionDeclarations
 
 if TYPE_CHECKING:
@@ -38,16 +40,20 @@ class Operator(AdmissionDeclarations):
         self._declared: list[type[KubeObject]] = []
         self._permissions: list[Permission] = []
         self._declined: list[Permission] = []
+        self._planned_services: dict[str, Callable[[Request], Response]] = {}
+        #: Why the operator cannot be planned; empty if it can.
+        self.not_planned = ""
 
     def reconciler(  # noqa: PLR0913 - the author's options, each by its name, where the author reads them
         self,
         kind: type[K],
         *,
-        owns: Iterable[type[KubeObject]] = (),
+        owns: Iterable[type[KubeObject] | Owned] = (),
         watches: Iterable[WatchedKind[K]] = (),
         waits_for: Iterable[type[KubeObject]] = (),
         when: Predicate = meaningful,
         owns_when: Predicate = always,
+        priority: Callable[[K], int] | None = None,
         workers: int = 1,
         timeout: float | None = None,
         resync: float | None = None,
@@ -60,10 +66,12 @@ class Operator(AdmissionDeclarations):
     ) -> Callable[[ReconcileFunction[K]], Reconciler[K]]:
         """Decorate the function that reconciles objects of a kind.
 
-        ``owns`` lists kinds whose objects trigger the one that controls them, ``watches`` others with a function that
+        ``owns`` lists kinds whose objects trigger the one that controls them (``Owned`` to cache only some of them),
+        ``watches`` others with a function that
         returns the keys to reconcile, ``waits_for`` kinds that are not watched but that a run may wait for by raising
         ``Blocked``. ``when`` decides which changes of the kind itself matter: by default all but those of the status
-        alone. ``workers`` objects are reconciled at the same time, each for at most ``timeout`` seconds, and all of
+        alone. ``priority`` returns the rank of an object, from -100 to 100: objects of a higher rank go first.
+        ``workers`` objects are reconciled at the same time, each for at most ``timeout`` seconds, and all of
         them every ``resync`` seconds. An ``optional`` kind need not be served. ``while_deleting`` calls the function
         for objects that are being deleted as well, to finish their deletion; it replaces a cleanup. Runs that keep
         failing set the condition Ready=False and record an event unless ``report_failures`` is false. ``name`` is the
@@ -71,11 +79,12 @@ class Operator(AdmissionDeclarations):
         """
         _check_kind(kind)
         options = ReconcilerOptions(
-            owns=_kinds(owns, "owns"),
+            owned=_owned(owns),
             watches=tuple(watches),
             waits_for=_kinds(waits_for, "waits_for"),
             when=when,
             owns_when=owns_when,
+            priority=priority,
             workers=workers,
             timeout=timeout,
             resync=resync,
@@ -109,6 +118,17 @@ class Operator(AdmissionDeclarations):
     def decline(self, kind: type[KubeObject], *verbs: str, subresource: str = "") -> None:
         """Remove an RBAC permission that reconcilers imply: ``decline(Pod, "delete")`` if pods are never deleted."""
         self._declined.append(Permission(kind, verbs, subresource))
+
+    def plan_service(self, url: str, answer: Callable[[Request], Response]) -> None:
+        """Declare what a server answers to writes of ``ctx.http`` that a plan records instead of making them.
+
+        Reads are made. Without a double, the answer to a write is ``202`` without content.
+        """
+        self._planned_services[url] = answer
+
+    def refuse_plan(self, reason: str) -> None:
+        """Declare that the operator cannot be planned, such as for a driver that writes to a database by itself."""
+        self.not_planned = reason
 
     def background(self, function: BackgroundFunction) -> BackgroundFunction:
         """Decorate a function that runs while the reconcilers do: ``async def beat(client, clock)``.
@@ -150,6 +170,11 @@ class Operator(AdmissionDeclarations):
         return tuple(self._background)
 
     @property
+    def planned_services(self) -> dict[str, Callable[[Request], Response]]:
+        """Functions that answer for HTTP services in a plan, by URL."""
+        return dict(self._planned_services)
+
+    @property
     def servers(self) -> tuple[Runnable, ...]:
         """Servers that run on every replica."""
         return tuple(self._servers)
@@ -182,6 +207,23 @@ class Operator(AdmissionDeclarations):
 
     def __repr__(self) -> str:
         return f"<Operator {self.name} reconcilers={[reconciler.name for reconciler in self._reconcilers]}>"
+
+
+def _owned(given: Iterable[type[KubeObject] | Owned]) -> tuple[Owned, ...]:
+    """Return owned kinds with their scopes; reject anything else, and a kind that is listed twice with other scopes."""
+    listed = given if isinstance(given, (str, type)) or not isinstance(given, Iterable) else list(given)
+    kinds = [_kind_of(one) for one in listed] if isinstance(listed, list) else _kind_of(listed)
+    _kinds(kinds, "owns")
+    found: dict[type[KubeObject], Owned] = {}
+    for one in listed:
+        owned = one if isinstance(one, Owned) else Owned(one)
+        if found.setdefault(owned.kind, owned) != owned:
+            raise DeclarationError(f"owns lists {owned.kind.__name__} twice, with other scopes: use one of them")
+    return tuple(found.values())
+
+
+def _kind_of(owned: object) -> object:
+    return owned.kind if isinstance(owned, Owned) else owned
 
 
 def _kinds(given: object, option: str) -> tuple[type[KubeObject], ...]:

@@ -8,13 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from steersman.controller.declaration import Reconciler
+from steersman.controller.declaration import Reconciler, ReconcilerOptions
+from steersman.controller.scope import Scope
 from steersman.errors import DeclarationError
 from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
 from steersman.manager.permission import Permission, line
 from steersman.objects.identity import ApiResource
 from steersman.objects.resource import resource_of
+from steersman.objects.selectors import FieldSelector
 from steersman.webhook.operator_webhooks import need_webhooks
 from steersman.webhook.registration.rbac import bundle_rules, certificate_rules
 
@@ -34,6 +36,14 @@ class Grant:
     resource: str
     verbs: tuple[str, ...]
     namespaced: bool = True
+    #: The namespaces that the author has limited the watch to; none of them means those of the operator.
+    namespaces: tuple[str, ...] = ()
+    #: The only objects that the author watches, by their names; none of them means all.
+    names: tuple[str, ...] = ()
+
+    def is_about(self, other: "Grant") -> bool:
+        """Return whether two grants are about the same resource."""
+        return (self.group, self.resource) == (other.group, other.resource)
 
 
 EVENTS: Final = Grant("events.k8s.io", "events", ("create", "patch"))
@@ -60,59 +70,89 @@ def _of_reconciler(reconciler: Reconciler[Any]) -> Iterator[Grant]:
         yield _on(own, "patch")
     if reconciler.cleanup_function is not None:
         yield _on(own, "patch")
-    if reconciler.options.owns:
+    if reconciler.options.owned:
         # With OwnerReferencesPermissionEnforcement, a client that sets a blocking owner reference needs this.
         yield _on(own, "update", part="finalizers")
-    for kind in reconciler.options.owns:
-        yield _on(resource_of(kind), *_OWN)
-    for kind in (*reconciler.options.waits_for, *(watch.kind for watch in reconciler.options.watches)):
-        yield _on(resource_of(kind), *READ)
+    yield from _of_others(reconciler.options)
     if reconciler.options.optional or any(watch.optional for watch in reconciler.options.watches):
         yield Grant(*_DEFINITIONS, ("list", "watch"), namespaced=False)
 
 
+def _of_others(options: ReconcilerOptions) -> Iterator[Grant]:
+    """Yield the grants on the kinds besides the reconciled one, limited as their watches are."""
+    for owned in options.owned:
+        yield replace(_on(resource_of(owned.kind), *_OWN), namespaces=tuple(owned.namespaces))
+    for kind in options.waits_for:
+        yield _on(resource_of(kind), *READ)
+    for watch in options.watches:
+        yield replace(_on(resource_of(watch.kind), *READ), namespaces=tuple(watch.namespaces), names=_names(watch))
+
+
+def _names(scope: Scope) -> tuple[str, ...]:
+    """Return the name of the only object that a field selector selects.
+
+    RBAC allows to list and watch by name if, and only if, the request selects that name.
+    """
+    fields = FieldSelector.parse(scope.field_selector).requirements
+    return tuple(one.value for one in fields if one.field == "metadata.name" and one.equal)
+
+
 def grants_of(operator: Operator) -> list[Grant]:
-    """Return the grants of an operator, each resource once, in a fixed order."""
+    """Return the grants of an operator in a fixed order, each resource once for each of its scopes."""
     found = [grant for reconciler in operator.reconcilers for grant in _of_reconciler(reconciler)]
     found += [_grant(permission) for permission in operator.permissions]
     if operator.reconcilers:
         found.append(EVENTS)
-    merged: dict[tuple[str, str], Grant] = {}
+    merged: dict[Grant, set[str]] = {}
     for grant in found:
-        key = (grant.group, grant.resource)
-        verbs = {*grant.verbs, *(merged[key].verbs if key in merged else ())}
-        ordered = tuple(sorted(verbs, key=lambda verb: (_ORDER.get(verb, len(_ORDER)), verb)))
-        merged[key] = Grant(grant.group, grant.resource, ordered, grant.namespaced)
+        merged.setdefault(replace(grant, verbs=()), set()).update(grant.verbs)
     for permission in operator.declined:
         _decline(merged, permission, operator)
-    return [merged[key] for key in sorted(merged) if merged[key].verbs]
+    return [
+        replace(grant, verbs=tuple(sorted(left, key=_verb_order)))
+        for grant, verbs in sorted(merged.items(), key=lambda item: _grant_order(item[0]))
+        # A grant on all objects of the same namespaces includes that on some of them.
+        if (left := verbs - (merged.get(replace(grant, names=()), set()) if grant.names else set()))
+    ]
+
+
+def _verb_order(verb: str) -> tuple[int, str]:
+    return _ORDER.get(verb, len(_ORDER)), verb
+
+
+def _grant_order(grant: Grant) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
+    return grant.group, grant.resource, grant.namespaces, grant.names
 
 
 def _grant(permission: Permission) -> Grant:
     return _on(resource_of(permission.kind), *permission.verbs, part=permission.subresource)
 
 
-def _decline(merged: dict[tuple[str, str], Grant], permission: Permission, operator: Operator) -> None:
+def _decline(merged: dict[Grant, set[str]], permission: Permission, operator: Operator) -> None:
     declined = _grant(permission)
     code = line(permission.kind.__name__, permission.verbs, permission.subresource, call="decline")
     if not permission.subresource and not {"list", "watch"}.isdisjoint(permission.verbs):
         raise DeclarationError(f"operator {operator.name!r}: {code}: a watched kind must be listed and watched")
-    grant = merged.get((declined.group, declined.resource))
-    if grant is None or not set(declined.verbs) <= set(grant.verbs):
+    granted = [verbs for grant, verbs in merged.items() if declined.is_about(grant)]
+    if not set(declined.verbs) <= set().union(*granted):
         raise DeclarationError(f"operator {operator.name!r}: {code} removes a permission that is not needed: delete it")
-    verbs = tuple(verb for verb in grant.verbs if verb not in declined.verbs)
-    merged[declined.group, declined.resource] = replace(grant, verbs=verbs)
+    for verbs in granted:
+        verbs.difference_update(declined.verbs)
 
 
 def rules_of(grants: Iterable[Grant]) -> list[JsonObject]:
-    """Return grants as RBAC rules; resources of one group with the same verbs share a rule."""
-    shared: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    """Return grants as RBAC rules; resources of one group with the same verbs and names share a rule."""
+    shared: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for grant in grants:
-        shared.setdefault((grant.group, grant.verbs), []).append(grant.resource)
+        shared.setdefault((grant.group, grant.names, grant.verbs), []).append(grant.resource)
     return [
-        {"apiGroups": [group], "resources": resources, "verbs": list(verbs)}
-        for (group, verbs), resources in shared.items()
+        {"apiGroups": [group], "resources": resources, **_resource_names(names), "verbs": list(verbs)}
+        for (group, names, verbs), resources in shared.items()
     ]
+
+
+def _resource_names(names: tuple[str, ...]) -> JsonObject:
+    return {"resourceNames": list(names)} if names else {}
 
 
 def lease_rules(name: str) -> list[JsonObject]:
@@ -134,8 +174,22 @@ class RoleRules:
 
 
 def cluster_grants(operator: Operator, watch: Sequence[str] = ()) -> list[Grant]:
-    """Return the grants of the ClusterRole: all of them, or with ``watch`` those on cluster-scoped kinds."""
-    return [grant for grant in grants_of(operator) if not watch or not grant.namespaced]
+    """Return the grants of the ClusterRole: those that the author does not limit to namespaces.
+
+    With ``watch`` they are those on cluster-scoped kinds.
+    """
+    return [grant for grant in grants_of(operator) if not grant.namespaces and not (watch and grant.namespaced)]
+
+
+def namespace_grants(operator: Operator, watch: Sequence[str] = ()) -> dict[str, list[Grant]]:
+    """Return the grants of the Role in each namespace."""
+    found: dict[str, list[Grant]] = {namespace: [] for namespace in watch}
+    for grant in grants_of(operator):
+        for namespace in grant.namespaces or (watch if grant.namespaced else ()):
+            found.setdefault(namespace, []).append(grant)
+    if watch and EVENTS_OF_CLUSTER not in watch and _has_cluster_events(operator):
+        found.setdefault(EVENTS_OF_CLUSTER, []).append(EVENTS)
+    return {namespace: grants for namespace, grants in found.items() if grants}
 
 
 def roles_of(operator: Operator, *, home: str, watch: Sequence[str] = (), webhook_secret: str = "") -> list[RoleRules]:
@@ -148,10 +202,8 @@ def roles_of(operator: Operator, *, home: str, watch: Sequence[str] = (), webhoo
     made = []
     if rules := rules_of(cluster_grants(operator, watch)):
         made.append(RoleRules(name, "", rules))
-    if rules := rules_of(grant for grant in grants_of(operator) if watch and grant.namespaced):
-        made += [RoleRules(name, namespace, rules) for namespace in watch]
-    if watch and EVENTS_OF_CLUSTER not in watch and _has_cluster_events(operator):
-        made.append(RoleRules(name, EVENTS_OF_CLUSTER, rules_of([EVENTS])))
+    for namespace, grants in namespace_grants(operator, watch).items():
+        made.append(RoleRules(name, namespace, rules_of(grants)))
     if need_webhooks([operator]):
         made.append(RoleRules(f"{name}-webhooks", "", bundle_rules(operator)))
         made.append(RoleRules(f"{name}-webhooks", home, certificate_rules(operator, webhook_secret)))

@@ -5,9 +5,11 @@ Silence is not death: for a quiet kind a server sends only a bookmark about once
     no complete event for NO_EVENT seconds      bytes do not count: a trickle of them updates nothing
     OVERDUE seconds after the requested end     the server should have ended the watch itself
     a failed probe                              QUIET seconds without an event, and the server does not answer a request
+    a missing event                             DOUBTED seconds without an event, and the reader knows of one
 
 What these rules cannot see: a peer that keeps the connection and answers other requests, but has forgotten this watch.
-That is noticed after ``NO_EVENT``. Lost packets are noticed by the system: see ``transport.http.dial``.
+That is noticed after ``NO_EVENT``, or when the reader misses the event of its own write. Lost packets are noticed by
+the system: see ``transport.http.dial``.
 """
 
 from typing import TypeAlias
@@ -20,6 +22,9 @@ OPENING = 30.0
 QUIET = 15.0
 #: Seconds without an event after which a watch is dead: just above the time between two bookmarks.
 NO_EVENT = 70.0
+#: Seconds without an event after which a watch is dead that should have brought one. One that brings other events is
+#: only behind, and a new one would be further behind.
+DOUBTED = 3.0
 #: Seconds after which a watch is dead that the server should have ended.
 OVERDUE = 30.0
 
@@ -51,10 +56,17 @@ class WatchLiveness:
         self._overdue_at = float("inf") if lasts is None else now + lasts + OVERDUE
         self._waits_since = now
         self._quiet_since = now
+        self._is_doubted = False
 
     def begin_waiting(self, now: float) -> None:
         """Wait for the next event from now on."""
         self._waits_since = self._quiet_since = now
+        self._is_doubted = False
+
+    def doubt(self, now: float) -> bool:
+        """Note that the server has an event which the watch has not brought; return whether the watch is dead."""
+        self._is_doubted = now - self._waits_since >= DOUBTED
+        return self._is_doubted
 
     def server_responded(self, now: float) -> None:
         """Note that the server responded to a probe."""
@@ -62,6 +74,8 @@ class WatchLiveness:
 
     def step(self, now: float) -> Step:
         """Return what to do now."""
+        if self._is_doubted:
+            return GiveUp(f"the watch brought no event for {now - self._waits_since:.1f} s, and one is missing")
         dead_at = min(self._waits_since + NO_EVENT, self._overdue_at)
         if now >= self._overdue_at:
             return GiveUp(f"the server did not end the watch within {OVERDUE:g} s after its time")

@@ -156,7 +156,7 @@ def _missing_text(operators: Sequence[Operator], refused: list[Use], namespaces:
     for uses in together.values():
         use, verbs = uses[0], tuple(use.verb for use in uses)
         if (use.group, use.target, use.verb) in granted:
-            remedy = f"it looks only at {', '.join(namespaces)}"
+            remedy = f"it looks only at {', '.join(namespaces) or 'what its watches select'}"
         else:
             remedy = f"add operator.{line(use.kind, verbs, use.subresource)}"
         lines.append(f"  {', '.join(verbs)} {use.where}: {remedy}")

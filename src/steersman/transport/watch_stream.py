@@ -91,6 +91,11 @@ class WatchStream:
                 raise ConnectionFailed(f"the watch is quiet and the server does not answer: {error}") from None
         self._liveness.server_responded(self._clock.monotonic())
 
+    def doubt(self) -> None:
+        """Stop waiting if the watch is quiet: the caller misses an event that the server must have sent."""
+        if self._liveness.doubt(self._clock.monotonic()):
+            self._body.interrupt()
+
     def close(self) -> None:
         """Cancel the timer."""
         self._deadline.cancel()

@@ -22,6 +22,19 @@ NORMAL = 0
 RETRY, REPEATED = -10, -20
 #: The priority of the initial list and of resyncs: changes that happen now go first.
 LOW = -100
+#: Distance between two ranks that an author gives to keys: more than any difference between the priorities above.
+RANK = 1000
+
+
+def ranked(rank: int, priority: int) -> int:
+    """Return a priority among keys of a rank: every key of a higher rank goes first."""
+    return rank * RANK + priority
+
+
+def lowered(priority: int, limit: int) -> int:
+    """Return a priority of the same rank that is at most ``limit`` within it."""
+    rank = (priority + RANK // 2) // RANK
+    return ranked(rank, min(priority - rank * RANK, limit))
 
 
 class PendingRequest(Struct, Generic[C]):

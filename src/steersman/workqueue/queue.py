@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from steersman.clock import Clock, Timer
-from steersman.workqueue.pending import NORMAL, REPEATED, RETRY, Pending, PendingRequest, Place, WorkItem
+from steersman.workqueue.pending import NORMAL, REPEATED, RETRY, Pending, PendingRequest, Place, WorkItem, lowered
 from steersman.workqueue.retries import Retries
 
 K = TypeVar("K", bound=Hashable)
@@ -120,7 +120,7 @@ class WorkQueue(Generic[K, C]):
             return 0.0
         seconds = self._retries.failed(key, self._clock.monotonic())
         level = RETRY if self._retries.failures(key) <= FEW_FAILURES else REPEATED
-        request = self._pending.new_request(min(priority, level), causes)
+        request = self._pending.new_request(lowered(priority, level), causes)
         known = self._retried.setdefault(key, request)
         if known is not request:
             self._pending.merge(known, request)

@@ -27,13 +27,6 @@ def test_a_kind_without_rules_accepts_any_object() -> None:
     assert builtin_kind("", "ServiceAccount").validation_errors({}, None, "") == []
 
 
-def test_a_kind_that_the_server_does_not_act_on_returns_a_warning() -> None:
-    """A quota that is accepted and never enforced would be a silent success."""
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}}}
-    warnings = builtin_kind("", "ResourceQuota").validation_warnings(quota, None)
-    assert warnings == ["this server does not enforce ResourceQuotas"]
-
-
 def test_a_server_starts_without_loading_rules_and_columns() -> None:
     """They would make every start slower, and most tests of operators touch a few kinds only."""
     script = (

@@ -37,8 +37,8 @@ def test_a_status_update_of_a_cron_job_may_leave_a_finalizer_without_a_domain(
     assert _rejected("batch", "CronJob", {"finalizers": ["late"]}, subresource) == fields
 
 
-def test_some_kinds_take_finalizers_without_a_domain() -> None:
-    """A Lease or a webhook configuration with such a finalizer was refused here, and is not on a real server."""
+def test_some_kinds_accept_finalizers_without_a_domain() -> None:
+    """A Lease or a webhook configuration with such a finalizer was rejected here, but not by a real server."""
     meta = {"name": "a", "namespace": "n", "finalizers": ["late"]}
     refused = []
     for group, kind in (("", "ConfigMap"), ("coordination.k8s.io", "Lease"), ("policy", "PodDisruptionBudget")):

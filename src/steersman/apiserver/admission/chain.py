@@ -13,6 +13,7 @@ from steersman.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Att
 from steersman.apiserver.admission.configurations import BINDINGS, MUTATING, POLICIES, VALIDATING
 from steersman.apiserver.admission.guards import Guards
 from steersman.apiserver.admission.matching import Matching, is_exempt
+from steersman.apiserver.admission.quotas import Quotas
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import WriteOptions
 from steersman.apiserver.resources.catalog import Catalog
@@ -48,6 +49,7 @@ class Admission:
         self._randomness = randomness
         self._options = options
         self._guards = Guards(rbac)
+        self.quotas = Quotas(objects, catalog)
         #: Whether there is any webhook or policy: most servers never have one.
         self.is_active = False
         objects.listen(_CONFIGURATIONS, lambda _: self.look_again())
@@ -57,6 +59,7 @@ class Admission:
         for name in ("_webhooks", "_policies"):
             self.__dict__.pop(name, None)
         self.is_active = any(self._objects.store.count(resource) for resource in _CONFIGURATIONS)
+        self.quotas.look_again()
 
     # Created with the first configuration, and again when one changes: most servers never need them, and CEL, the
     # language of conditions and policies, is slow to import.

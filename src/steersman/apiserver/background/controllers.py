@@ -8,6 +8,7 @@ from steersman.apiserver.background.garbage import GarbageCollector
 from steersman.apiserver.background.internal_client import InternalClient
 from steersman.apiserver.background.namespace_defaults import NamespaceDefaults
 from steersman.apiserver.background.namespaces import NamespaceCleaner
+from steersman.apiserver.background.quotas import QuotaCounter
 from steersman.apiserver.background.tasks import BackgroundTasks
 from steersman.apiserver.background.tokens import TokenCleaner
 from steersman.apiserver.storage.history import Event
@@ -39,6 +40,7 @@ def manager_controllers(
         NamespaceCleaner(client, tasks),
         NamespaceDefaults(client, tasks, root_certificate=options.root_certificate),
         TokenCleaner(client, tasks),
+        QuotaCounter(client, tasks),
         GarbageCollector(client, tasks),
     )
 

@@ -10,6 +10,7 @@ import base64
 import lzma
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ from steersman.golang.text import json_string
 from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.quantity import Quantity
-from steersman.objects.times import Duration, format_time, parse_time
+from steersman.objects.times import Duration, MicroTime, format_time, parse_time
 from steersman.validation.formats import is_go_time
 from steersman.validation.wire_types import BOOL, FLOAT64, INT32, INT64, STRING, Reading, WireTypeError, text
 
@@ -295,6 +296,8 @@ def _parsed_time(value: object, layout: str) -> str:
         raise WireTypeError(f"json: cannot unmarshal {_WORDS[value.__class__]} into Go value of type string")
     if not is_go_time(value):
         shown = json_string(value)
+        if re.match(r"\d{5}", value):
+            raise WireTypeError(f'parsing time {shown} as "{layout}": cannot parse {json_string(value[4:])} as "-"')
         raise WireTypeError(f'parsing time {shown} as "{layout}": cannot parse {shown} as "2006"')
     return value
 
@@ -304,9 +307,14 @@ _WORDS = {str: "string", bool: "bool", int: "number", float: "number", list: "ar
 
 def _time(value: object, path: str, reading: Reading) -> object:
     del path, reading
-    return None if value is None else format_time(parse_time(_parsed_time(value, _TIME_LAYOUT)))
+    if value is None:
+        return None
+    moment = parse_time(_parsed_time(value, _TIME_LAYOUT))
+    return None if moment == _NO_TIME else format_time(moment)
 
 
+#: Go's zero time, which it writes as null.
+_NO_TIME = datetime(1, 1, 1, tzinfo=UTC)
 _MICRO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(?:Z|[+-]\d\d:\d\d)")
 
 
@@ -318,7 +326,8 @@ def _micro_time(value: object, path: str, reading: Reading) -> object:
     if not _MICRO.fullmatch(text):
         rest = text[19:]
         raise WireTypeError(f'parsing time "{text}" as "{_MICRO_LAYOUT}": cannot parse "{rest}" as ".000000"')
-    return parse_time(text).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    moment = parse_time(text)
+    return None if moment == _NO_TIME else str(MicroTime.of(moment))
 
 
 def _duration(value: object, path: str, reading: Reading) -> Any:

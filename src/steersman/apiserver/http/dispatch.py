@@ -7,6 +7,7 @@ from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import list_options
 from steersman.apiserver.messages.rendering import Rendering
 from steersman.apiserver.status import method_not_allowed
+from steersman.apiserver.verbs.bind import Binding
 from steersman.apiserver.verbs.create_update import CreateAndUpdate
 from steersman.apiserver.verbs.delete import Deleting
 from steersman.apiserver.verbs.patch import Patching
@@ -28,6 +29,7 @@ class Verbs:
     watching: Watching
     rendering: Rendering
     reviews: Reviews
+    binding: Binding
     subresources: Subresources
 
     def run(self, verb: str, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
@@ -37,6 +39,9 @@ class Verbs:
             return self.subresources.run(part, verb, request, exchange)
         if verb == "create" and self.reviews.handles(request.served.kind):
             exchange.respond(self.rendering.answer(request, self.reviews.create(request)))
+            return None
+        if verb == "create" and request.served.kind == "Binding" and request.served.builtin:
+            exchange.respond(self.rendering.answer(request, self.binding.bind_by_body(request)))
             return None
         action = _ACTIONS.get(verb)
         if action is None:

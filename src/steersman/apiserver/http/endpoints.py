@@ -15,6 +15,7 @@ from steersman.apiserver.status import method_not_allowed, no_such_resource, not
 from steersman.objects.codec import encode_json
 from steersman.protocol.http import Request, Response
 
+_READS = ("GET", "HEAD")
 _NO_CACHE = ("cache-control", "no-cache, private")
 _MEDIA = (
     "only the following media types are accepted: application/json, application/yaml, "
@@ -115,6 +116,8 @@ class Endpoints:
         return document_response(request, Query({"pretty": ["true"], **query.values}), {"paths": paths})
 
     def _api(self, request: Request, query: Query) -> Response:
+        if request.method not in _READS:
+            raise method_not_allowed()
         address = request.headers.get("host", "127.0.0.1")
         return self._either(request, core=True) or document_response(
             request, query, self._discovery.api_versions(address)
@@ -139,6 +142,8 @@ class Endpoints:
     def _group_document(self, request: Request, query: Query, parts: list[str]) -> Response:
         if parts[0] == "api":
             if len(parts) == 2 and self._catalog.has_version("", parts[1]):  # noqa: PLR2004 - api/version
+                if request.method not in _READS:
+                    raise method_not_allowed()
                 return document_response(request, query, self._discovery.resource_list("", parts[1]))
             raise no_such_resource()
         if not self._catalog.has_group(parts[1]):

@@ -33,6 +33,8 @@ from steersman.randomness import Randomness
 
 _COLLECTION_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 _OBJECT_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
+#: Subresources that are created and not stored.
+_WITHOUT_TABLE = ("binding", "eviction", "token")
 _METHODS_ON_CUSTOM = {"PUT", "PATCH"}
 #: How often a verb is run at most: once for each webhook that may change an object, and for each time it changed.
 _MOST_RUNS = 200
@@ -103,15 +105,16 @@ class RequestHandler:
             exchange.respond(NOT_FOUND)
             return None
         _check_verb(request.method, verb, info, served)
-        form = self._form(request, served)
+        form = self._form(request, info, served)
         asking = ApiRequest(request, info, query, served, self.contexts.of(user), form)
         if self.admission.is_active or served.is_converted:
             return self._run_until_answered(verb, asking, exchange)
         return self._run(verb, asking, exchange)
 
-    def _form(self, request: Request, served: ServedResource) -> Form:
+    def _form(self, request: Request, info: RequestInfo, served: ServedResource) -> Form:
         form = negotiate(request.headers.get("accept", ""), builtin=served.builtin)
-        if form.transform == "Table" and self.verbs.reviews.handles(served.kind):
+        has_no_table = info.subresource in _WITHOUT_TABLE or self.verbs.reviews.handles(served.kind)
+        if form.transform == "Table" and has_no_table:
             return negotiate_without_tables(request.headers["accept"])
         return form
 
@@ -189,18 +192,25 @@ def _verb(method: str, info: RequestInfo, query: Query) -> str:
 
 def _check_verb(method: str, verb: str, info: RequestInfo, served: ServedResource) -> None:
     """Reject a verb that a resource does not have; built-in and custom resources word that differently."""
+    if served.builtin and served.namespaced and info.name and not info.namespace:
+        raise no_such_resource()
     if info.subresource:
         if verb not in served.subresources[info.subresource].verbs:
             raise method_not_allowed()
         return
     if not served.builtin:
-        if not info.name and method in _METHODS_ON_CUSTOM:
-            raise bad_request("name must be provided")
-        if verb not in served.verbs or (served.namespaced and not info.namespace and verb == "create"):
-            raise method_not_allowed()
+        _check_custom_verb(method, verb, info, served)
         return
     needs_namespace = served.namespaced and not info.namespace and verb not in ("list", "watch")
-    if verb not in served.verbs or needs_namespace or (info.name and method == "POST"):
+    is_misplaced = method == "POST" if info.name else method == "PATCH"
+    if verb not in served.verbs or needs_namespace or is_misplaced:
         if info.name and "get" not in served.verbs and "create" in served.verbs and method == "POST":
             raise no_such_resource()
+        raise method_not_allowed()
+
+
+def _check_custom_verb(method: str, verb: str, info: RequestInfo, served: ServedResource) -> None:
+    if not info.name and method in _METHODS_ON_CUSTOM:
+        raise bad_request("name must be provided")
+    if verb not in served.verbs or (served.namespaced and not info.namespace and verb == "create"):
         raise method_not_allowed()

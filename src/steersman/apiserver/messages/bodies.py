@@ -11,6 +11,7 @@ from steersman.apiserver.messages.negotiation import JSON, YAML
 from steersman.apiserver.status import Refusal, bad_request, too_large
 from steersman.errors import DecodeError
 from steersman.golang.strict_json import (
+    JSON_WORDS,
     decode_json,
     not_an_object_message,
     not_json_message,
@@ -21,7 +22,6 @@ from steersman.json_types import JsonObject
 
 BODY_LIMIT = 3 * 1024 * 1024
 #: Go's words for the types of JSON values.
-JSON_WORDS = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 _YAML_ERRORS = re.compile(r"\A(?:error converting YAML to JSON: )?yaml: unmarshal errors:\n  ")
 _PREFIX_FAULT = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
 

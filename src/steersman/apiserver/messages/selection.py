@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from steersman.apiserver.messages.options import ListOptions
 from steersman.apiserver.resources.served_resource import ServedResource
-from steersman.apiserver.status import bad_request
+from steersman.apiserver.status import Refusal, bad_request
 from steersman.apiserver.storage.record import Record
 from steersman.errors import SelectorError
 from steersman.objects.selectors import (
@@ -73,14 +73,20 @@ def _parse_fields(served: ServedResource, text: str) -> tuple[FieldRequirement, 
     try:
         needs = FieldSelector.parse(text).requirements
     except SelectorError:
-        label, _, _ = text.partition("=")
-        if not label.rstrip("!"):
-            raise bad_request(served.strategy.field_label_error("") or "field label not supported: ") from None
-        raise bad_request(f"invalid selector: '{text}'; can't understand '{text}'") from None
+        raise _malformed_selector(served, text) from None
     for need in needs:
         if why := served.strategy.field_label_error(need.field):
             raise bad_request(why)
     return needs
+
+
+def _malformed_selector(served: ServedResource, text: str) -> Refusal:
+    label, _, _ = text.partition("=")
+    if not label.rstrip("!"):
+        return bad_request(served.strategy.field_label_error("") or "field label not supported: ")
+    if re.search(r"=[^=,]*(?<!\\)=", text):
+        return bad_request(f"invalid field selector: unescaped character in value: {ord('=')}")
+    return bad_request(f"invalid selector: '{text}'; can't understand '{text}'")
 
 
 _TEXTS = SelectorTexts(

@@ -15,6 +15,7 @@ from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.create_update import check_name, check_same_name, check_version
 from steersman.apiserver.verbs.decoding import decoded_object
 from steersman.apiserver.verbs.write_path import WRONG_NAMESPACE, Decoded, Existing, ObjectWriter, propose
+from steersman.golang.text import quoted
 from steersman.json_types import JsonObject
 from steersman.validation.wire_types import WireTypeError
 
@@ -96,6 +97,9 @@ def _check_identity(served: ServedResource, name: str, record: Record | None, co
         if uid := metadata.get("uid"):
             why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             raise served.conflict(name, why)
+        version = metadata.get("resourceVersion") or ""
+        if version and not version.isdecimal():
+            raise internal_error(f"strconv.ParseUint: parsing {quoted(version)}: invalid syntax")
     elif "resourceVersion" in metadata:
         check_version(served, record, metadata)
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from steersman.apiserver.admission.chain import Admission
 from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
-from steersman.apiserver.messages.bodies import JSON_WORDS, check_size, parse_json
+from steersman.apiserver.messages.bodies import check_size, parse_json
 from steersman.apiserver.messages.negotiation import JSON, PROTOBUF, body_media
 from steersman.apiserver.messages.options import DeleteOptions, delete_options, list_options
 from steersman.apiserver.messages.selection import select
@@ -24,6 +24,7 @@ from steersman.apiserver.storage.record import Record
 from steersman.apiserver.storage.store import Page
 from steersman.apiserver.verbs.read import Lister
 from steersman.errors import DecodeError
+from steersman.golang.strict_json import JSON_WORDS
 from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.times import format_time, parse_time
@@ -92,7 +93,7 @@ class Deleting:
         if record is None:
             raise served.not_found(request.info.name)
         served.strategy.check_delete(record.name)
-        self._check_preconditions(served, record, asked.options)
+        self.check_preconditions(served, record, asked.options)
         return Deletion(request, record, asked.options, asked.warnings)
 
     def _admit(self, deletion: Deletion) -> AdmittedDeletion:
@@ -104,7 +105,8 @@ class Deleting:
         return AdmittedDeletion(request, record, options, warnings)
 
     @staticmethod
-    def _check_preconditions(served: ServedResource, record: Record, options: DeleteOptions) -> None:
+    def check_preconditions(served: ServedResource, record: Record, options: DeleteOptions) -> None:
+        """Reject a delete of another object, or of another version of it, than the client means."""
         if served.strategy.goes_by_phase:
             _check_phased(served, record, options)
         if options.uid and options.uid != record.uid:

@@ -42,6 +42,7 @@ class Evicting:
     def evict(self, request: ApiRequest, record: Record, options: DeleteOptions) -> None:
         """Delete a pod, or reject that with 429; a budget that allows it has one disruption less from then on."""
         served, now = request.served, request.context.now
+        self._deleting.check_preconditions(served, record, options)
         pod = self._objects.document(served, record)
         if not _is_unprotected(pod):
             self._ask_budget(pod, options, now)

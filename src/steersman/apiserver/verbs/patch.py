@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
-from steersman.apiserver.messages.bodies import JSON_WORDS, check_size, parse_json
+from steersman.apiserver.messages.bodies import check_size, parse_json
 from steersman.apiserver.messages.negotiation import (
     APPLY_PATCH,
     JSON_PATCH,
@@ -33,7 +33,7 @@ from steersman.apiserver.verbs.write_path import (
     without_duplicate_owners,
 )
 from steersman.errors import ApiError, DecodeError
-from steersman.golang.strict_json import decode_json, settle_numbers, strict_message
+from steersman.golang.strict_json import JSON_WORDS, decode_json, settle_numbers, strict_message
 from steersman.golang.text import json_text, plain
 from steersman.json_types import JsonObject
 from steersman.protocol.patches import (
@@ -258,7 +258,15 @@ def _json_patch(data: bytes) -> object:
             raise bad_request(
                 f"error decoding patch: json: cannot unmarshal {word} into Go value of type handlers.jsonPatchOp"
             )
-    return value
+        for name in ("op", "path", "from"):
+            given = (operation or {}).get(name)
+            if given is not None and given.__class__ is not str:
+                raise bad_request(
+                    f"error decoding patch: json: cannot unmarshal {JSON_WORDS[given.__class__]} into Go struct field "
+                    f"jsonPatchOp.{name} of type string"
+                )
+    # Go reads null as an operation without anything.
+    return value and [{} if operation is None else operation for operation in value]
 
 
 def _merge_patch(data: bytes) -> object:

@@ -12,7 +12,7 @@ from steersman.apiserver.managed_fields import updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint
 from steersman.apiserver.managed_fields.scale import Entries, parent_entries, scale_entries
 from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
-from steersman.apiserver.messages.bodies import JSON_WORDS, check_size, parse_json, read_body, read_configuration
+from steersman.apiserver.messages.bodies import check_size, parse_json, read_body, read_configuration
 from steersman.apiserver.messages.negotiation import APPLY_PATCH, STRATEGIC_PATCH, body_media, patch_media
 from steersman.apiserver.messages.options import WriteOptions, write_options
 from steersman.apiserver.resources.catalog import Catalog
@@ -28,7 +28,7 @@ from steersman.apiserver.verbs.patch import bad_result, patch_document
 from steersman.apiserver.verbs.write_path import Decoded, Existing, ObjectWriter, propose
 from steersman.errors import ApiError
 from steersman.golang.equality import json_equal
-from steersman.golang.strict_json import strict_message
+from steersman.golang.strict_json import JSON_WORDS, strict_message
 from steersman.golang.text import plain
 from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind

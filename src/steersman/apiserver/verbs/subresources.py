@@ -10,8 +10,9 @@ from steersman.apiserver.messages.info import Query
 from steersman.apiserver.messages.options import WriteOptions, delete_options, write_options
 from steersman.apiserver.messages.rendering import Rendering, refusal_response
 from steersman.apiserver.resources.object_store import ObjectStore
-from steersman.apiserver.status import Refusal, advance, bad_request, conflict, method_not_allowed
+from steersman.apiserver.status import Refusal, advance, bad_request, created, method_not_allowed
 from steersman.apiserver.storage.record import Record
+from steersman.apiserver.verbs.bind import Binding
 from steersman.apiserver.verbs.create_update import CreateAndUpdate
 from steersman.apiserver.verbs.decoding import read_request_body
 from steersman.apiserver.verbs.evict import Evicting, check_eviction
@@ -33,11 +34,6 @@ class PodServer(Protocol):
         """Answer a request to a part of a pod of this node; a ``Refusal``, raised at once or later, is the response."""
 
 
-def _created(review: Review) -> ApiResponse:
-    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-    return ApiResponse(201, document=status, is_object=False, warnings=review.warnings)
-
-
 class Subresources:
     """Answers requests to parts of objects."""
 
@@ -51,6 +47,7 @@ class Subresources:
         writing: CreateAndUpdate,
         patching: Patching,
         evicting: Evicting,
+        binding: Binding,
         tokens: TokenRequests,
         may_create: Callable[[ApiRequest], bool],
     ) -> None:
@@ -74,7 +71,7 @@ class Subresources:
             ("resize", "get"): self._whole,
             ("resize", "update"): writing.update,
             ("resize", "patch"): patching.patch,
-            ("binding", "create"): self._bind,
+            ("binding", "create"): binding.bind,
             ("eviction", "create"): self._evict,
             ("token", "create"): tokens.answer,
         }
@@ -146,26 +143,6 @@ class Subresources:
         metadata = {**(obj.get("metadata") or {}), "namespace": request.info.namespace}
         return self._admission.review_unstored(request, {**obj, "metadata": metadata}, options)
 
-    def _bind(self, request: ApiRequest) -> ApiResponse:
-        """Place a pod on a node."""
-        options = write_options(request.query, "CreateOptions")
-        binding = read_request_body(request, "Binding").document
-        record = self._record(request)
-        live = self._objects.document(request.served, record)
-        review = self._admitted(request, binding, options)
-        node = (review.obj.get("target") or {}).get("name", "")
-        advance(lambda _: _check_unbound(live), review)
-        obj = self._objects.document(request.served, record)
-        obj["spec"]["nodeName"] = node
-        status = obj.get("status") or {}
-        conditions = [item for item in status.get("conditions") or () if item["type"] != "PodScheduled"]
-        scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
-        conditions.append({**scheduled, "lastTransitionTime": request.context.now})
-        obj["status"] = {**status, "conditions": conditions}
-        if not options.dry_run:
-            self._objects.put(request.served, obj)
-        return _created(review)
-
     def _evict(self, request: ApiRequest) -> ApiResponse:
         """Delete a pod for a client that drains its node."""
         eviction = read_request_body(request, "Eviction").document
@@ -174,24 +151,11 @@ class Subresources:
         written = write_options(request.query, "CreateOptions")
         review = self._admitted(request, eviction, written)
         advance(lambda value: self._evict_admitted(request, record, value.obj, dry_run=written.dry_run), review)
-        return _created(review)
+        return ApiResponse(201, document=created(), is_object=False, warnings=review.warnings)
 
     def _evict_admitted(self, request: ApiRequest, record: Record, eviction: JsonObject, *, dry_run: bool) -> None:
         options = delete_options(Query(), eviction.get("deleteOptions") or {})
         self._evicting.evict(request, record, replace(options, dry_run=True) if dry_run else options)
-
-
-def _check_unbound(pod: JsonObject) -> None:
-    """Reject a binding of a pod that has a node, is being deleted, or is not to be scheduled yet."""
-    name, why = pod["metadata"]["name"], ""
-    if "deletionTimestamp" in pod["metadata"]:
-        why = f"pod {name} is being deleted, cannot be assigned to a host"
-    elif pod["spec"].get("schedulingGates"):
-        why = f"pod {name} has non-empty .spec.schedulingGates"
-    elif node := pod["spec"].get("nodeName"):
-        why = f'pod {name} is already assigned to node "{node}"'
-    if why:
-        raise conflict("pods/binding", "", name, why)
 
 
 def _check_container(obj: JsonObject, query: Query) -> None:

@@ -308,11 +308,16 @@ class ObjectWriter:
         if self._admission.is_active and write.subresource != "scale":
             review = self._admission.validate(write.request, obj, _live(write), write.options)
             warnings += review.warnings
+        if self._admission.quotas.is_active and not write.subresource:
+            self._admission.quotas.check(write.served, obj, _live(write))
         return Approved(write, obj, warnings, validated.marked)
 
     def _commit(self, approved: Approved) -> Committed:
         existing = approved.write.existing
         raw = self._commit_new(approved) if existing is None else self._commit_changed(approved, existing)
+        write, quotas = approved.write, self._admission.quotas
+        if quotas.is_active and not write.subresource and not write.options.dry_run:
+            quotas.charge(write.served, approved.obj, _live(write))
         return Committed(raw, approved.warnings)
 
     def _commit_new(self, approved: Approved) -> bytes:

@@ -1,13 +1,18 @@
 """What can be wrong between an operator and its cluster: each check yields findings, each bad one with advice."""
 
 import enum
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 from steersman.cli.cluster.rollout import pod_problem, release_pods, rollout_of
+from steersman.cli.why.operators import RunningOperator
+from steersman.cli.why.overview_text import cache_text
 from steersman.client.client import Client
-from steersman.errors import Forbidden, NotFound
+from steersman.errors import Forbidden, NotFound, SteersmanError
+from steersman.history.state import CacheState
+from steersman.informer.growth import LARGE
 from steersman.json_types import JsonObject
 from steersman.kinds.apps_v1 import Deployment
 from steersman.kinds.authorization_v1 import (
@@ -168,9 +173,11 @@ async def permission_findings(
     """Check that the server allows everything that the operator does, for this user or another account."""
     denied = []
     for grant in grants:
-        places = namespaces if grant.namespaced and namespaces else ("",)
-        for place in places:
-            verbs = [verb for verb in grant.verbs if not await _may(client, grant, verb, place, account)]
+        places = grant.namespaces or (namespaces if grant.namespaced and namespaces else ("",))
+        for place, object_name in product(places, grant.names or ("",)):
+            verbs = [
+                verb for verb in grant.verbs if not await _may(client, grant, verb, place, account, name=object_name)
+            ]
             if verbs:
                 name = f"{grant.resource}.{grant.group}" if grant.group else grant.resource
                 denied.append(f"{'/'.join(verbs)} {name}{f' in {place}' if place else ''}")
@@ -207,6 +214,30 @@ async def _may(client: Client, grant: Grant, verb: str, namespace: str, account:
         return bool((await client.create(SubjectAccessReview(spec=spec))).status.allowed)
     own = SelfSubjectAccessReviewSpec(resource_attributes=asked)
     return bool((await client.create(SelfSubjectAccessReview(spec=own))).status.allowed)
+
+
+async def cache_findings(operators: Iterable[RunningOperator], name: str) -> AsyncIterator[Finding]:
+    """Ask running operators for the caches of one of them: which are large, and which are behind."""
+    for operator in operators:
+        try:
+            overview = await operator.overview()
+        except SteersmanError as error:
+            yield note(f"the caches of {operator.place} are unknown: {error}")
+            continue
+        if name in overview.operators:
+            for cache in overview.caches:
+                yield cache_finding(cache)
+
+
+def cache_finding(cache: CacheState) -> Finding:
+    """Return the state of one cache of a running operator."""
+    what = cache_text(cache)
+    if not cache.is_synced:
+        return bad(what, "see the log of the operator")
+    if cache.bytes >= LARGE:
+        limits = "namespaces= or selector=" if cache.is_metadata_only else "namespaces=, selector= or metadata_only="
+        return note(what, f"limit what is watched by {limits}")
+    return good(what)
 
 
 async def deployment_finding(client: Client, name: str, namespace: str) -> Finding:

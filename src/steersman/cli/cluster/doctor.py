@@ -122,7 +122,6 @@ async def _cluster(config: "ClusterConfig", found: "Declared | None", *, deploye
     from steersman.cli.cluster import diagnosis
     from steersman.cli.cluster.webhook_diagnosis import webhook_findings
     from steersman.client.client import Client
-    from steersman.manager.rbac import grants_of
     from steersman.scaffold.manifests.plain import definition_objects
 
     async with Client.connect_to(config) as client:
@@ -136,16 +135,33 @@ async def _cluster(config: "ClusterConfig", found: "Declared | None", *, deploye
             yield finding
         async for finding in diagnosis.kind_findings(client, found.operator):
             yield finding
-        name, namespace = found.operator.name, found.shape.namespace
-        account = f"system:serviceaccount:{namespace}:{name}" if deployed else ""
-        async for finding in diagnosis.permission_findings(
-            client, grants_of(found.operator), namespaces=found.shape.watch, account=account
-        ):
+        async for finding in _operator(client, found, deployed=deployed):
             yield finding
-        if deployed:
-            async for finding in diagnosis.lease_findings(client, name, namespace, account):
-                yield finding
-        yield await diagnosis.deployment_finding(client, name, namespace)
+
+
+async def _operator(client: "Client", found: "Declared", *, deployed: bool) -> AsyncIterator["Finding"]:
+    """Check what the operator may do, and how the deployed one is."""
+    from steersman.cli.cluster import diagnosis
+    from steersman.cli.why.operators import operators_in_cluster
+    from steersman.errors import Forbidden
+    from steersman.manager.rbac import grants_of
+
+    name, namespace = found.operator.name, found.shape.namespace
+    account = f"system:serviceaccount:{namespace}:{name}" if deployed else ""
+    async for finding in diagnosis.permission_findings(
+        client, grants_of(found.operator), namespaces=found.shape.watch, account=account
+    ):
+        yield finding
+    if deployed:
+        async for finding in diagnosis.lease_findings(client, name, namespace, account):
+            yield finding
+    yield await diagnosis.deployment_finding(client, name, namespace)
+    try:
+        running = await operators_in_cluster(client, namespace)
+    except Forbidden:
+        return
+    async for finding in diagnosis.cache_findings(running, name):
+        yield finding
 
 
 async def _server(client: "Client", config: "ClusterConfig") -> "Finding":

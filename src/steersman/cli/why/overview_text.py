@@ -20,9 +20,9 @@ _URGENT = (
 
 def overview_lines(overview: Overview, objects: list[ObjectSummary], now: datetime, *, most: int) -> list[str]:
     """Return the lines about one operator; at most so many objects."""
-    lines = [f"{', '.join(overview.operators)}: {_leadership(overview)}, since {_age(overview.started, now)}"]
+    lines = [f"{', '.join(overview.operators)}: {_leadership(overview)}, has run for {_age(overview.started, now)}"]
     lines.append(f"cluster {overview.cluster}, {_namespaces(overview.namespaces)}, steersman {overview.version}")
-    lines += ["", *map(_controller, overview.controllers), "", *map(_cache, overview.caches)]
+    lines += ["", *map(_controller, overview.controllers), "", *map(cache_text, overview.caches)]
     urgent = [one for one in objects if _needs_look(one)]
     urgent.sort(key=lambda one: (_rank(one), one.last or now))
     if not urgent:
@@ -53,12 +53,15 @@ def _controller(state: ControllerState) -> str:
     return f"{state.kind}: {keys or 'nothing to do'}; {runs}{failed}, {workers}"
 
 
-def _cache(state: CacheState) -> str:
+def cache_text(state: CacheState) -> str:
+    """Return the size, the age and the scope of a cache."""
     size = f"{_count(state.objects, 'object')}, {_bytes(state.bytes)}"
     if not state.is_synced:
         return f"cache of {state.kind}: not synced: {state.reason}"
     age = f", {duration(state.age)} old" if state.age is not None else ""
-    return f"cache of {state.kind}: {size}{age}"
+    places = f"in {', '.join(state.namespaces)}" if state.namespaces else ""
+    scope = ", ".join(filter(None, ("metadata only" if state.is_metadata_only else "", state.selector, places)))
+    return f"cache of {state.kind}{f' ({scope})' if scope else ''}: {size}{age}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -7,16 +7,20 @@ compares the version that a write returned with the version that the cache has.
 Order::
 
     run writes ──▶ expect (in KeyState.unseen) ──▶ key is queued ──▶ hold ──▶ cache shows the last write ──▶ released
-                                                                      └──── time limit ────▶ released, and reported
+                                                                      │
+                                                                      ├─ half of the time limit ──▶ watches are doubted
+                                                                      └─ time limit ──▶ released, and reported
 
 1. A write is registered while the run still works, before its key can be queued again by the event of that write.
 2. The cache may be faster than the answer of the server: a write that the cache shows already is not waited for.
 3. The worker calls ``hold`` with a key before it runs. A held key leaves the queue; its requests, with their causes and
    priorities, are put back when the last of its writes is seen.
 
-What the barrier cannot know: whether an event is still to come. A watch that is broken or far behind would hold a key
-forever, hence the time limit; after it the key runs with the cache as it is. The deletion of an object ends every wait
-for it, because its earlier versions cannot be seen any more.
+What the barrier cannot know: whether an event is still to come. The watch may be behind, or dead while its connection
+and its server live. So after half of the time the watches of the missing objects are doubted: a quiet one is replaced,
+and the new one brings what the old one missed. A server whose watches do not work at all would hold a key forever,
+hence the time limit; after it the key runs with the cache as it is. The deletion of an object ends every wait for it,
+because its earlier versions cannot be seen any more.
 
 Invariant: ``_by_target`` contains exactly the targets of ``KeyState.unseen``, for each the states that wait for it.
 """
@@ -89,7 +93,8 @@ def _shows(store: Store, key: ObjectKey, write: Write) -> bool:
 class WriteBarrier:
     """Hold keys back while the caches do not show their writes, each for at most ``seconds``.
 
-    ``release`` puts a request back into the queue. ``on_expired`` is called with the objects not seen in time.
+    ``release`` puts a request back into the queue. ``on_late`` and ``on_expired`` are called with the objects that are
+    not seen after half of the time, and after all of it.
     """
 
     def __init__(
@@ -98,11 +103,13 @@ class WriteBarrier:
         seconds: float,
         *,
         release: Callable[[ReconcileRequest], None],
+        on_late: Callable[[list[Target]], None],
         on_expired: Callable[[ObjectKey, list[Target]], None],
     ) -> None:
         self._clock = clock
         self._seconds = seconds
         self._release = release
+        self._on_late = on_late
         self._on_expired = on_expired
         self._expectations = Expectations()
         #: The states with a ``held`` key.
@@ -125,7 +132,7 @@ class WriteBarrier:
         if not state.unseen:
             return False
         if state.held is None:
-            timer = self._clock.call_later(self._seconds, lambda: self._expire(state))
+            timer = self._clock.call_later(self._seconds / 2, lambda: self._doubt(state))
             state.held = HeldKey([request], timer)
             self._held[state.key] = state
         else:
@@ -155,6 +162,11 @@ class WriteBarrier:
             held.timer.cancel()
             for request in held.requests:
                 self._release(request)
+
+    def _doubt(self, state: KeyState) -> None:
+        if state.held is not None:
+            state.held.timer = self._clock.call_later(self._seconds / 2, lambda: self._expire(state))
+            self._on_late(list(state.unseen))
 
     def _expire(self, state: KeyState) -> None:
         missing = list(state.unseen)

@@ -23,7 +23,16 @@ class Caches(Protocol):
     """The caches of a controller."""
 
     def find(self, kind: type[K]) -> Informer[K] | None:
-        """Return the cache of a kind that the controller watches."""
+        """Return the cache that answers reads of a kind that the controller watches."""
+
+    def owned(self, kind: type[K]) -> Informer[K] | None:
+        """Return the cache of the objects that reconciled ones own."""
+
+    def complete(self, kind: type[K], namespace: str) -> Informer[K] | None:
+        """Return a cache that has every object of a namespace, be it only their metadata."""
+
+    def hint(self, kind: type[KubeObject]) -> None:
+        """Log once that contents of a kind are read from the API server because only metadata is cached."""
 
 
 class ReconcileEnvironment(Struct, frozen=True):
@@ -31,6 +40,8 @@ class ReconcileEnvironment(Struct, frozen=True):
 
     options: ControllerOptions
     caches: Caches
+    #: Labels that owned objects of a kind get, because the cache selects them.
+    owned_labels: Mapping[type[KubeObject], Mapping[str, str]]
     applied: AppliedIntents
     external_writes: ExternalWrites
     watches: DynamicWatches

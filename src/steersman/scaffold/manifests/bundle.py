@@ -7,7 +7,7 @@ from typing import Final
 
 from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
-from steersman.manager.rbac import cluster_grants, lease_rules, rules_of
+from steersman.manager.rbac import cluster_grants, grants_of, lease_rules, rules_of
 from steersman.protocol.manifests import dump
 from steersman.scaffold.manifests.bundle_webhooks import CERTIFICATES, webhook_definitions
 from steersman.scaffold.manifests.permissions import user_role_objects
@@ -112,8 +112,11 @@ def _install(operator: Operator, shape: Shape) -> JsonObject:
             "template": pod_template(operator, shape),
         },
     }
+    # OLM cannot bind a Role in a namespace of the author's choice: limited grants are cluster-wide here.
+    limited = [replace(grant, namespaces=()) for grant in grants_of(operator) if grant.namespaces]
+    rules = rules_of([*cluster_grants(operator, shape.watch), *limited])
     return {
         "deployments": [deployment],
-        "clusterPermissions": [{"serviceAccountName": name, "rules": rules_of(cluster_grants(operator, shape.watch))}],
+        "clusterPermissions": [{"serviceAccountName": name, "rules": rules}],
         "permissions": [{"serviceAccountName": name, "rules": lease_rules(name)}],
     }

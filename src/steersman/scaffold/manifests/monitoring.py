@@ -248,6 +248,7 @@ def _panels(of: str, *, with_webhooks: bool) -> Iterator[JsonObject]:
     )
     yield _panel("Age of the caches", "s", {"{{pod}} {{resource}}": f"steersman_informer_age_seconds{of}"})
     yield _panel("Cached objects", "short", {"{{resource}}": f"max by (resource) (steersman_informer_objects{of})"})
+    yield _panel("Size of the caches", "bytes", {"{{resource}}": f"max by (resource) (steersman_informer_bytes{of})"})
     yield _panel(
         "Requests to the API server",
         "reqps",

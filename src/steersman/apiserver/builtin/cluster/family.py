@@ -1,7 +1,7 @@
 """Registration of Namespaces, Nodes, the classes that pods name, and what configures the API server."""
 
 from steersman.apiserver.builtin.cluster.api_services import default_api_service
-from steersman.apiserver.builtin.cluster.flow_schemas import default_flow_schema
+from steersman.apiserver.builtin.cluster.flow_control import default_flow_schema, default_priority_level
 from steersman.apiserver.builtin.cluster.namespaces import NamespaceStrategy
 from steersman.apiserver.builtin.cluster.nodes import NodeStrategy
 from steersman.apiserver.builtin.cluster.priority_classes import PriorityClassStrategy, default_priority_class
@@ -67,6 +67,8 @@ KINDS = (
         _FLOW_CONTROL,
         "PriorityLevelConfiguration",
         strategy=StatusKeepsMetadata,
+        defaults=default_priority_level,
+        validation="cluster.flow_control_validation:priority_level_errors",
         counts_generations=True,
     ),
 )

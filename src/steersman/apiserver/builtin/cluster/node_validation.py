@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from steersman.apiserver.builtin.common.internal_form import internal_form
-from steersman.apiserver.builtin.common.names import qualified_errors
+from steersman.apiserver.builtin.common.names import cidr_errors, qualified_errors
 from steersman.apiserver.builtin.common.node_selectors import TAINT_EFFECTS
 from steersman.apiserver.builtin.common.quantities import quantity_errors
 from steersman.json_types import JsonObject
@@ -16,6 +16,7 @@ def node_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Er
     del subresource
     spec = obj.get("spec") or {}
     errors = _taint_errors(spec.get("taints") or (), "metadata.taints")
+    errors += _range_errors(spec.get("podCIDRs") or [])
     for part in ("capacity", "allocatable"):
         for name, text in ((obj.get("status") or {}).get(part) or {}).items():
             errors += quantity_errors(name, text, f"status.{part}[{name}]")
@@ -26,6 +27,15 @@ def node_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Er
         if before.get(name) and before[name] != spec.get(name):
             text = f'node updates may not change {shown} except from "" to valid'
             errors.append(forbidden(f"spec.{name}", text))
+    return errors
+
+
+def _range_errors(ranges: list[str]) -> Errors:
+    """Validate the addresses of a node's pods: at most one range for each IP family."""
+    errors = [error for index, text in enumerate(ranges) for error in cidr_errors(text, f"spec.podCIDRs[{index}]")]
+    families = [":" in text for text in ranges]
+    if len(set(families)) < len(families):
+        errors.append(invalid("spec.podCIDRs", ranges, "may specify no more than one CIDR for each IP family"))
     return errors
 
 

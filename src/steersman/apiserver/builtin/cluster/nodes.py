@@ -1,5 +1,6 @@
 """Nodes: defaults and strategy."""
 
+from steersman.apiserver.builtin.common.defaults import join_first
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.resources.request_context import RequestContext
 from steersman.json_types import JsonObject
@@ -13,9 +14,7 @@ class NodeStrategy(BuiltinStrategy):
     def default(self, obj: JsonObject) -> None:
         """Set ``podCIDRs`` and ``allocatable`` from ``podCIDR`` and ``capacity``."""
         super().default(obj)
-        spec = obj.get("spec") or {}
-        if spec.get("podCIDR") and not spec.get("podCIDRs"):
-            spec["podCIDRs"] = [spec["podCIDR"]]
+        join_first(obj.get("spec") or {}, "podCIDR", "podCIDRs")
         status = obj.get("status") or {}
         if status.get("capacity") and not status.get("allocatable"):
             obj["status"] = {**status, "allocatable": dict(status["capacity"])}

@@ -39,7 +39,6 @@ KINDS = (
         "ResourceQuota",
         strategy=ReturnsDeletedObject,
         validation="config.quota_validation:quota_errors",
-        warnings="config.quota_validation:quota_warnings",
         columns="config.columns:RESOURCE_QUOTA",
     ),
 )

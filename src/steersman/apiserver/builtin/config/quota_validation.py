@@ -76,9 +76,3 @@ def _selector_errors(needs: Any) -> Errors:
         else:
             errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
     return errors
-
-
-def quota_warnings(obj: JsonObject, old: JsonObject | None) -> list[str]:
-    """Return a warning for a new object, because this server stores the kind without acting on it."""
-    del obj
-    return ["this server does not enforce ResourceQuotas"] if old is None else []

@@ -7,6 +7,8 @@ from steersman.apiserver.builtin.config.config_map_validation import (
     immutable_data_errors,
     immutable_flag_errors,
 )
+from steersman.errors import DecodeError
+from steersman.golang.strict_json import JSON_WORDS, decode_json
 from steersman.json_types import JsonObject
 from steersman.validation.field_errors import Errors, invalid, required
 
@@ -18,6 +20,9 @@ _REQUIRED_KEYS = {
     "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
     "kubernetes.io/ssh-auth": ("ssh-privatekey",),
 }
+#: Type of a Secret → the key whose value is a JSON object.
+_JSON_KEYS = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
+_REDACTED = "<secret contents redacted>"
 
 
 def secret_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
@@ -35,12 +40,26 @@ def _type_errors(obj: JsonObject) -> Errors:
     """Validate what the type of a Secret requires."""
     kind, data = obj.get("type", ""), obj.get("data") or {}
     errors = [required(f"data[{key}]") for key in _REQUIRED_KEYS.get(kind, ()) if key not in data]
+    key = _JSON_KEYS.get(kind)
+    if key in data:
+        errors += _json_errors(base64.b64decode(data[key]), f"data[{key}]")
     if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & set(data):
         errors += [required(f"data[{key}]") for key in ("username", "password")]
     account = (obj["metadata"].get("annotations") or {}).get(_ACCOUNT)
     if kind == "kubernetes.io/service-account-token" and not account:
         errors.append(required(f"metadata.annotations[{_ACCOUNT}]"))
     return errors
+
+
+def _json_errors(content: bytes, field: str) -> Errors:
+    try:
+        value = decode_json(content).value
+    except DecodeError as error:
+        return [invalid(field, _REDACTED, str(error))]
+    if value is None or value.__class__ is dict:
+        return []
+    word = JSON_WORDS[value.__class__]
+    return [invalid(field, _REDACTED, f"json: cannot unmarshal {word} into Go value of type map[string]interface {{}}")]
 
 
 def secret_warnings(obj: JsonObject, old: JsonObject | None) -> list[str]:

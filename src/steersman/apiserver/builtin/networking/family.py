@@ -8,6 +8,7 @@ from steersman.apiserver.builtin.networking.endpoints import (
     default_endpoints,
 )
 from steersman.apiserver.builtin.networking.ingresses import default_ingress, default_ingress_class
+from steersman.apiserver.builtin.networking.ip_addresses import IPAddressStrategy
 from steersman.apiserver.builtin.networking.network_policies import NetworkPolicyStrategy, default_network_policy
 from steersman.apiserver.builtin.networking.services import ServiceStrategy, default_service
 
@@ -73,5 +74,10 @@ KINDS = (
         validation="networking.service_cidr_validation:service_cidr_errors",
         columns="networking.columns:SERVICE_CIDR",
     ),
-    BuiltinKind(_NETWORKING, "IPAddress"),
+    BuiltinKind(
+        _NETWORKING,
+        "IPAddress",
+        strategy=IPAddressStrategy,
+        validation="networking.ip_addresses:ip_address_errors",
+    ),
 )

@@ -26,11 +26,38 @@ def _forbidden_pod(obj: JsonObject, why: str) -> Refusal:
     return forbidden("pods", "", obj["metadata"].get("name") or "Unknown", why)
 
 
-def check_runtime_class(objects: ObjectStore, obj: JsonObject) -> None:
-    """Reject a pod whose RuntimeClass does not exist."""
-    name = obj["spec"].get("runtimeClassName")
-    if name and objects.store.get("runtimeclasses.node.k8s.io", "", name) is None:
-        raise _forbidden_pod(obj, f'pod rejected: RuntimeClass "{name}" not found')
+def apply_runtime_class(objects: ObjectStore, obj: JsonObject) -> None:
+    """Set overhead, node selector and tolerations from the RuntimeClass of a pod; reject a pod that contradicts it."""
+    spec, chosen = obj["spec"], {}
+    if name := spec.get("runtimeClassName"):
+        record = objects.store.get("runtimeclasses.node.k8s.io", "", name)
+        if record is None:
+            raise _forbidden_pod(obj, f'pod rejected: RuntimeClass "{name}" not found')
+        chosen = decode_json(record.raw)
+    _set_overhead(obj, (chosen.get("overhead") or {}).get("podFixed"))
+    scheduling = chosen.get("scheduling") or {}
+    if wanted := scheduling.get("nodeSelector"):
+        own = spec.get("nodeSelector") or {}
+        for key, value in wanted.items():
+            if own.get(key, value) != value:
+                why = f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}"
+                raise _forbidden_pod(obj, f"{why}; pod.spec.nodeSelector[{key}] = {own[key]}")
+        spec["nodeSelector"] = {**own, **wanted}
+    tolerations = spec.get("tolerations") or []
+    if added := [item for item in scheduling.get("tolerations") or () if item not in tolerations]:
+        spec["tolerations"] = [*tolerations, *added]
+
+
+def _set_overhead(obj: JsonObject, overhead: JsonObject | None) -> None:
+    own = obj["spec"].get("overhead")
+    if overhead is None:
+        if own is not None:
+            why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+            raise _forbidden_pod(obj, why)
+        return
+    if own is not None and own != overhead:
+        raise _forbidden_pod(obj, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+    obj["spec"]["overhead"] = overhead
 
 
 def set_priority(objects: ObjectStore, obj: JsonObject) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from steersman.apiserver.builtin.common.defaults import set_default
+from steersman.apiserver.builtin.pods.pod_resources import default_pod_resources
 from steersman.golang.empty_values import GivenMap
 from steersman.json_types import JsonObject
 
@@ -178,6 +179,7 @@ def default_pod(obj: JsonObject) -> None:
     set_default(spec, enableServiceLinks=True)
     for container in containers_of(spec):
         default_requests(container.get("resources"))
+    default_pod_resources(spec)
     if spec.get("hostNetwork"):
         _open_on_host(spec)
 

@@ -1,4 +1,4 @@
-"""The quality-of-service class of a pod, which follows from the requests and limits of its containers."""
+"""The quality-of-service class of a pod, which follows from its requests and limits, or those of its containers."""
 
 from steersman.apiserver.builtin.common.quantities import parse_quantity
 from steersman.json_types import JsonObject
@@ -10,6 +10,9 @@ def quality_of_service(spec: JsonObject) -> str:
     """Return ``BestEffort``, ``Burstable`` or ``Guaranteed``."""
     containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
     everything = [container.get("resources") or {} for container in containers]
+    own = spec.get("resources") or {}
+    if own.get("requests") or own.get("limits"):
+        everything = [own]
     used = [_compute(part.get("requests")) or _compute(part.get("limits")) for part in everything]
     if not any(used):
         return "BestEffort"

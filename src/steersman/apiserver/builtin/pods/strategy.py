@@ -6,7 +6,7 @@ from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.pods.admission import (
     add_default_tolerations,
     apply_limit_ranges,
-    check_runtime_class,
+    apply_runtime_class,
     set_priority,
 )
 from steersman.apiserver.builtin.pods.quality_of_service import quality_of_service
@@ -30,15 +30,25 @@ class PodStrategy(BuiltinStrategy):
         kept = set_of(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences"))
         self.reset_fields = {**self.reset_fields, "status": kept}
 
+    def default(self, obj: JsonObject) -> None:
+        """Set the defaults, and make ``podIP`` equal to the first of ``podIPs``; where they differ, it counts."""
+        super().default(obj)
+        status = obj.get("status") or {}
+        address, several = status.get("podIP"), status.get("podIPs")
+        if address and (not several or several[0].get("ip") != address):
+            status["podIPs"] = [{"ip": address}]
+        elif several and not address:
+            status["podIP"] = several[0].get("ip") or ""
+
     def prepare_create(self, obj: JsonObject, subresource: str, context: RequestContext) -> None:
         """Set requests and limits from LimitRanges, the priority, default tolerations and the status."""
         apply_limit_ranges(self._objects, obj)
-        check_runtime_class(self._objects, obj)
         if (obj["spec"].get("terminationGracePeriodSeconds") or 0) < 0:
             obj["spec"]["terminationGracePeriodSeconds"] = 1
         super().prepare_create(obj, subresource, context)
         set_priority(self._objects, obj)
         add_default_tolerations(obj["spec"])
+        apply_runtime_class(self._objects, obj)
 
     def prepare_update(self, obj: JsonObject, old: JsonObject, subresource: str, context: RequestContext) -> None:
         """Keep default tolerations and the priority; a subresource changes its own part only."""

@@ -1,7 +1,7 @@
 """Validation of changes of pods: what may change in an existing pod, by subresource."""
 
 from steersman.apiserver.builtin.common.internal_form import difference_text, internal_form, internal_pod_spec
-from steersman.apiserver.builtin.common.names import subdomain_errors
+from steersman.apiserver.builtin.common.names import address_errors, subdomain_errors
 from steersman.apiserver.builtin.common.numbers import MAX_INT32, range_errors
 from steersman.apiserver.builtin.pods.placement_validation import toleration_errors
 from steersman.apiserver.builtin.pods.quality_of_service import quality_of_service
@@ -149,7 +149,20 @@ def _status_errors(obj: JsonObject, old: JsonObject) -> Errors:
         errors.append(invalid("status.observedGeneration", status["observedGeneration"], text))
     if status.get("qosClass", "") != before.get("qosClass", ""):
         errors.append(invalid("status.qosClass", status.get("qosClass", ""), "field is immutable"))
+    for name in ("podIPs", "hostIPs"):
+        errors += _address_errors(status.get(name) or [], f"status.{name}")
     return errors + _restart_errors(status, before, old["spec"])
+
+
+def _address_errors(addresses: list[JsonObject], path: str) -> Errors:
+    """Validate the addresses of a pod or its node: at most one for each IP family."""
+    texts = [item.get("ip") or "" for item in addresses]
+    errors = [error for index, text in enumerate(texts) for error in address_errors(text, f"{path}[{index}]")]
+    families = [":" in text for text in texts]
+    if not errors and len(set(families)) < len(families):
+        shown = [{"IP": text} for text in texts]
+        errors.append(invalid(path, shown, "may specify no more than one IP for each IP family"))
+    return errors
 
 
 def _restart_errors(status: JsonObject, before: JsonObject, spec: JsonObject) -> Errors:

@@ -21,6 +21,7 @@ from steersman.apiserver.builtin.pods.container_validation import (
     whitespace_errors,
 )
 from steersman.apiserver.builtin.pods.placement_validation import affinity_errors, spread_errors, toleration_errors
+from steersman.apiserver.builtin.pods.pod_resources import pod_resource_errors
 from steersman.apiserver.builtin.pods.security_validation import operating_system_errors, pod_security_errors
 from steersman.apiserver.builtin.pods.volume_validation import volume_errors
 from steersman.json_types import JsonObject
@@ -176,6 +177,7 @@ _WHOLES: tuple[tuple[str, Callable[[JsonObject, str], Errors]], ...] = (
     ("dnsPolicy", _dns_errors),
     ("os", operating_system_errors),
     ("hostUsers", _host_user_errors),
+    ("resources", pod_resource_errors),
 )
 
 

@@ -1,6 +1,7 @@
-"""HorizontalPodAutoscalers: defaults, conversion between v1 and v2, strategy."""
+"""HorizontalPodAutoscalers: defaults and strategy."""
 
 from steersman.apiserver.builtin.common.defaults import set_default
+from steersman.apiserver.builtin.scaling.autoscaler_conversion import autoscaler_from_v2, autoscaler_to_v2
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.json_types import JsonObject
 
@@ -36,39 +37,6 @@ def _default_scaling(behavior: JsonObject) -> None:
 def default_autoscaler_v1(obj: JsonObject) -> None:
     """Set the defaults of a v1 object."""
     set_default(obj["spec"], minReplicas=1, targetCPUUtilizationPercentage=80)
-
-
-def autoscaler_to_v2(scaler: JsonObject) -> JsonObject:
-    """Convert a v1 object to v2."""
-    spec = dict(scaler.get("spec") or {})
-    target = spec.pop("targetCPUUtilizationPercentage", None)
-    if target is not None:
-        metric = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": target}}
-        spec["metrics"] = [{"type": "Resource", "resource": metric}]
-    status = dict(scaler.get("status") or {})
-    current = status.pop("currentCPUUtilizationPercentage", None)
-    status["currentMetrics"] = None
-    if current is not None:
-        value = {"name": "cpu", "current": {"averageUtilization": current, "averageValue": "0"}}
-        status["currentMetrics"] = [{"type": "Resource", "resource": value}]
-    return {**scaler, "apiVersion": "autoscaling/v2", "spec": spec, "status": status}
-
-
-def autoscaler_from_v2(scaler: JsonObject) -> JsonObject:
-    """Convert a v2 object to v1, which keeps only the CPU target of the metrics."""
-    spec = dict(scaler.get("spec") or {})
-    for metric in spec.pop("metrics", None) or ():
-        resource = metric.get("resource") or {}
-        utilization = (resource.get("target") or {}).get("averageUtilization")
-        if resource.get("name") == "cpu" and utilization is not None:
-            spec["targetCPUUtilizationPercentage"] = utilization
-    spec.pop("behavior", None)
-    status = dict(scaler.get("status") or {})
-    status.pop("conditions", None)
-    status.pop("currentMetrics", None)
-    status.setdefault("currentReplicas", 0)
-    status.setdefault("desiredReplicas", 0)
-    return {**scaler, "apiVersion": "autoscaling/v1", "spec": spec, "status": status}
 
 
 class AutoscalerStrategy(BuiltinStrategy):

@@ -45,6 +45,24 @@ def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
     mode = spec.get("volumeMode")
     if mode is not None and mode not in VOLUME_MODES:
         errors.append(not_supported(f"{path}.volumeMode", mode, VOLUME_MODES))
+    for name in ("dataSource", "dataSourceRef"):
+        if spec.get(name) is not None:
+            errors += _source_errors(spec[name], f"{path}.{name}")
+    if spec.get("dataSource") is not None and spec.get("dataSourceRef") is not None:
+        own = {key: value for key, value in spec["dataSourceRef"].items() if key != "namespace"}
+        if not same_content(own, spec["dataSource"]):
+            errors.append(invalid(path, {}, "must match dataSourceRef"))
+    return errors
+
+
+def _source_errors(source: JsonObject, path: str) -> Errors:
+    errors: Errors = [required(f"{path}.{key}") for key in ("name", "kind") if not source.get(key)]
+    group = source.get("apiGroup") or ""
+    if group:
+        errors += subdomain_errors(group, f"{path}.apiGroup")
+    elif source.get("kind", "PersistentVolumeClaim") != "PersistentVolumeClaim":
+        text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+        errors.append(invalid(path, source["kind"], text))
     return errors
 
 

@@ -15,7 +15,7 @@ from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
 from steersman.json_types import JsonObject
 from steersman.objects.cron import CronSchedule, ScheduleError
-from steersman.validation.field_errors import OMITTED, Errors, invalid, not_supported, required
+from steersman.validation.field_errors import OMITTED, Errors, duplicate, invalid, not_supported, required, too_many
 from steersman.validation.names import label_faults
 
 _COUNTS = (
@@ -32,6 +32,9 @@ _MAX_INDEXED = 100_000
 _NAME_LIMIT = 52
 _POLICIES = ("Allow", "Forbid", "Replace")
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+#: How a rule compares exit codes, and how many it may list.
+_OPERATORS = ("In", "NotIn")
+_MOST_EXIT_CODES = 255
 _REPLACEMENTS = ("Failed", "TerminatingOrFailed")
 _UID = "batch.kubernetes.io/controller-uid"
 _NAME = "batch.kubernetes.io/job-name"
@@ -103,8 +106,35 @@ def _rule_errors(rules: Sequence[JsonObject], spec: JsonObject, path: str) -> Er
         elif codes is None and not patterns:
             text = "specifying one of OnExitCodes and OnPodConditions is required"
             errors.append(invalid(here, OMITTED, text))
-        elif codes is not None and not codes.get("values"):
-            errors.append(invalid(f"{here}.onExitCodes.values", [], "at least one value is required"))
+        elif codes is not None:
+            errors += _exit_code_errors(codes, f"{here}.onExitCodes")
+    return errors
+
+
+def _exit_code_errors(codes: JsonObject, path: str) -> Errors:
+    """Validate the exit codes of a rule: sorted, each once, and zero only where it is excluded."""
+    operator, values = codes.get("operator") or "", codes.get("values") or []
+    errors: Errors = []
+    if not operator:
+        errors.append(required(f"{path}.operator", f"valid values: {', '.join(map(repr, _OPERATORS))}"))
+    elif operator not in _OPERATORS:
+        errors.append(not_supported(f"{path}.operator", operator, _OPERATORS))
+    if not values:
+        errors.append(invalid(f"{path}.values", [], "at least one value is required"))
+    elif len(values) > _MOST_EXIT_CODES:
+        errors.append(too_many(f"{path}.values", len(values), _MOST_EXIT_CODES))
+    return errors + _exit_code_value_errors(operator, values, f"{path}.values")
+
+
+def _exit_code_value_errors(operator: str, values: list[int], path: str) -> Errors:
+    errors: Errors = []
+    for index, value in enumerate(values):
+        if operator == "In" and value == 0:
+            errors.append(invalid(f"{path}[{index}]", value, "must not be 0 for the In operator"))
+        elif value in values[:index]:
+            errors.append(duplicate(f"{path}[{index}]", value))
+    if values != sorted(values):
+        errors.append(invalid(path, values, "must be ordered"))
     return errors
 
 
