@@ -60,7 +60,6 @@ def test_missing_parts_are_listed_with_the_next_step(server: RunningServer, proj
     assert "  ok  you may do everything that the operator does" in second.stdout
 
 
-<<<<<<< HEAD:tests/cli/cluster/test_doctor_command.py
 @pytest.mark.parametrize(
     ("cache", "level", "what", "advice"),
     [
@@ -128,10 +127,6 @@ async def test_the_caches_of_a_running_operator_are_asked_for(tmp_path: Path) ->
 
 def test_what_the_deployed_operator_may_do_is_asked_for(server: RunningServer, project: Path) -> None:
     """A role that somebody took away stops the operator, and its own log may not even say so."""
-=======
-def test_permissions_of_the_deployed_operator_are_checked(server: RunningServer, project: Path) -> None:
-    """A deleted role stops the operator, and its own log may not even say so."""
->>>>>>> words:tests/cli/test_doctor_command.py
     del server, project
     steer("deploy", "--yes", "--no-wait")
     account = "system:serviceaccount:fleet-system:fleet"

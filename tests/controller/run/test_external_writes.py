@@ -73,7 +73,6 @@ def members(database: Database) -> Operator:
 
 async def write(
     work: Callable[[], Awaitable[int]], fence: Fence | None = None
-<<<<<<< HEAD:tests/controller/run/test_external_writes.py
 ) -> tuple[int | BaseException, list[WriteResult]]:
     """Carry out one write; return its result or exception, and what was recorded."""
     results: list[WriteResult] = []
@@ -82,12 +81,6 @@ async def write(
         results.append(ended)
 
     writes = ExternalWrites(FakeClock(), fence, carry_out_at_once)
-=======
-) -> tuple[int | BaseException, list[ExternalWrite]]:
-    """Run one write; return its result or exception, and what was recorded."""
-    records: list[ExternalWrite] = []
-    writes = ExternalWrites(FakeClock(), fence, carry_out_at_once, records.append)
->>>>>>> words:tests/controller/test_external_writes.py
     try:
         result: int | BaseException = await writes.run("mongodb", "add", work, log=_log, on_ended=on_ended)
     except (LeadershipLost, ValueError, asyncio.CancelledError) as error:

@@ -85,7 +85,6 @@ def test_a_value_that_is_not_a_time_is_reported() -> None:
     assert "its value 'for an hour' is not a time such as 2026-11-16T10:00:00Z" in pause.message
 
 
-<<<<<<< HEAD:tests/controller/run/test_pause.py
 def test_a_huge_value_is_quoted_in_part() -> None:
     """An annotation may have 256 KiB; a status with such a message is rejected, and shown nowhere."""
     pause = pause_of({PAUSED: "x" * 100_000}, NOW)
@@ -95,10 +94,6 @@ def test_a_huge_value_is_quoted_in_part() -> None:
 
 async def test_a_paused_object_is_left_alone_and_says_so(cluster: Cluster) -> None:
     """Somebody repairs it by hand: the operator must neither undo that nor hide that it does nothing."""
-=======
-async def test_a_paused_object_is_not_reconciled_and_says_so(cluster: Cluster) -> None:
-    """A user repairs it by hand: the operator must neither undo that nor hide that it is paused."""
->>>>>>> words:tests/controller/test_pause.py
     async with cluster.running(desk_operator()) as manager:
         desk = await cluster.client.create(Desk(meta("a", namespace="default", annotations={PAUSED: ""})))
         await cluster.settle()

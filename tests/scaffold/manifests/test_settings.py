@@ -148,15 +148,9 @@ def test_settings_are_in_the_bundle() -> None:
     assert "--namespace=red" not in container["args"]
 
 
-<<<<<<< HEAD:tests/scaffold/manifests/test_settings.py
 def test_the_settings_of_the_guide_can_be_used() -> None:
     """People copy them."""
     guide = (Path(__file__).parents[3] / "docs/projects.md").read_text()
-=======
-def test_the_settings_in_the_guide_are_valid() -> None:
-    """Users copy them."""
-    guide = (Path(__file__).parents[2] / "docs/projects.md").read_text()
->>>>>>> words:tests/scaffold/test_settings.py
     found = [tomllib.loads(text) for text in re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)]
     [settings] = [one["tool"]["steersman"] for one in found if "resources" in one["tool"]["steersman"]]
     made = shape_from(settings, "custompod", version="1")

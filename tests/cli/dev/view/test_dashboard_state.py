@@ -19,15 +19,9 @@ from tests.cli.dev.runs import reconciled
 LOADED = Loaded("custompod", ["custompod", "janitor"], [Kind("CustomPod", "custompods.mock.com")])
 
 
-<<<<<<< HEAD:tests/cli/dev/view/test_dashboard_state.py
 def run(name: str = "a", result: Result = Result.DONE) -> Reconciled:
     """Return one run."""
     return reconciled(name, result=result)
-=======
-def run(key: str = "default/a", result: str = "success") -> Reconciled:
-    """Return one run."""
-    return Reconciled(2.0, "custompod", "CustomPod", key, result, 0.01, [])
->>>>>>> words:tests/cli/dev/test_dashboard_state.py
 
 
 def failure(key: str = "default/a") -> LogLine:
@@ -53,27 +47,17 @@ def test_an_operator_is_loaded_and_runs() -> None:
 
 
 def test_runs_and_queues_are_counted_by_controller() -> None:
-<<<<<<< HEAD:tests/cli/dev/view/test_dashboard_state.py
     """A number that stands in the wrong line misleads."""
     seen = dashboard(
         LOADED, run(), run(result=Result.FAILED), run(result=Result.RETRY), Queues({"janitor": Queue(ready=4)})
     )
-=======
-    """A number in the wrong line is misleading."""
-    seen = dashboard(LOADED, run(), run(result="error"), run(result="requeue"), Queues({"janitor": Queue(ready=4)}))
->>>>>>> words:tests/cli/dev/test_dashboard_state.py
     assert (seen.work["custompod"].runs, seen.work["custompod"].failed) == (3, 1)
     assert (seen.work["janitor"].runs, seen.work["janitor"].queue.ready) == (0, 4)
 
 
 def test_the_last_error_stays_until_its_object_succeeds() -> None:
-<<<<<<< HEAD:tests/cli/dev/view/test_dashboard_state.py
     """An error that is over is no error; one of another object still is."""
     seen = dashboard(LOADED, failure(), run("b"))
-=======
-    """A resolved error is removed; one of another object stays."""
-    seen = dashboard(LOADED, failure(), run("default/b"))
->>>>>>> words:tests/cli/dev/test_dashboard_state.py
     assert seen.problem == Problem(2.0, "ValueError: no", "main.py:3", "CustomPod default/a")
     seen.take(run("a", Result.FAILED))
     assert seen.problem is not None

@@ -140,7 +140,7 @@ def test_a_long_path_is_wrapped_and_never_cut() -> None:
 def test_what_does_not_fit_is_counted() -> None:
     """Six of eleven kinds look like all of them."""
     counts = [(f"Kind{number}", Count(number)) for number in range(11)]
-    text = "\n".join(lines(busy_board(), 80, 24, counts=counts))
+    text = "\n".join(lines(busy_dashboard(), 80, 24, counts=counts))
     assert "+8 more" in text
     assert "RECONCILED (+19" in text
     assert "Kind10" not in text
@@ -148,7 +148,7 @@ def test_what_does_not_fit_is_counted() -> None:
 
 def test_runs_can_be_scrolled_to_the_oldest_and_back() -> None:
     """The run that matters is seldom the last one."""
-    controls, dashboard = Controls(), busy_board()
+    controls, dashboard = Controls(), busy_dashboard()
     for key in keys_of(b"k\x1b[A\x1b[5~"):
         controls.press(key)
     text = "\n".join(lines(dashboard, 100, 30, controls=controls))
@@ -162,7 +162,7 @@ def test_runs_can_be_scrolled_to_the_oldest_and_back() -> None:
 
 def test_a_filter_is_typed_kept_and_cleared() -> None:
     """Words that an object, a controller, a result or a message has, in any order."""
-    controls, dashboard = Controls(), busy_board()
+    controls, dashboard = Controls(), busy_dashboard()
     dashboard.take(reconciled("shop", result=Result.FAILED, message="No disk", at=300.0))
     for key in keys_of(b"/disk FAILED"):
         controls.press(key)

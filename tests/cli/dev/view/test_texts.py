@@ -25,7 +25,6 @@ AT = 1_700_000_000.0
 CLOCK = time_of(AT)
 
 
-<<<<<<< HEAD:tests/cli/dev/view/test_texts.py
 OWN = ObjectName("CustomPod", "default", "a", "mock.com")
 NOW = datetime.fromtimestamp(AT, UTC)
 
@@ -38,11 +37,6 @@ def run(*causes: CauseRecord, **fields: Any) -> Reconciled:
 def pod(name: str, type_: CauseType = CauseType.CREATED, namespace: str = "default") -> CauseRecord:
     """Return what happened to a pod."""
     return CauseRecord(type_, ObjectName("Pod", namespace, name))
-=======
-def run(*causes: str, result: str = "success") -> Reconciled:
-    """Return a run with its causes."""
-    return Reconciled(AT, "custompod", "CustomPod", "default/a", result, 0.0031, list(causes))
->>>>>>> words:tests/cli/dev/test_texts.py
 
 
 @pytest.mark.parametrize(
@@ -59,17 +53,10 @@ def test_the_age_is_shown_like_a_clock(seconds: float, text: str) -> None:
     assert elapsed(seconds) == text
 
 
-<<<<<<< HEAD:tests/cli/dev/view/test_texts.py
 def test_causes_are_told_as_steer_why_tells_them_and_none_twice() -> None:
     """One language for all views: what changed, from what to what."""
     changed = CauseRecord(CauseType.CHANGED, OWN, "spec", (FieldChange("spec.replicas", "2", "3"),))
     assert why(run(changed, pod("a-x"), pod("a-x"))) == "spec.replicas changed 2 → 3, Pod a-x was created"
-=======
-def test_causes_of_the_object_itself_have_no_name_and_are_not_repeated() -> None:
-    """The object's name is beside them already."""
-    causes = why(run("CustomPod default/a changed (spec)", "Pod default/a-x created", "Pod default/a-x created"))
-    assert causes == "changed (spec), Pod a-x created"
->>>>>>> words:tests/cli/dev/test_texts.py
 
 
 def test_many_causes_are_counted_and_another_namespace_is_shown() -> None:
@@ -78,7 +65,6 @@ def test_many_causes_are_counted_and_another_namespace_is_shown() -> None:
     assert why(run(pod("a", namespace="other"))) == "Pod other/a was created"
 
 
-<<<<<<< HEAD:tests/cli/dev/view/test_texts.py
 def test_where_there_is_little_room_causes_have_no_names() -> None:
     """What happened matters more than to whom, and three pods that changed are one reason."""
     pods = (pod(name, CauseType.CHANGED) for name in "abc")
@@ -96,13 +82,6 @@ def test_a_run_that_is_repeated_says_when(seconds: float, text: str) -> None:
     assert result(repeated, NOW) == (f"next run in {text}" if text else "ok")
     failed = run(next=Next(NOW + timedelta(seconds=seconds)), result=Result.FAILED)
     assert result(failed, NOW) == "failed"
-=======
-def test_in_a_narrow_column_causes_have_no_names() -> None:
-    """The event matters more than the name, and three changed pods are one reason."""
-    pods = (f"Pod default/{name} changed (status)" for name in "abc")
-    assert why_briefly(run("CustomPod default/a created", *pods)) == "created, Pod changed (status)"
-    assert why_briefly(run("retry (ValueError)")) == "retry (ValueError)"
->>>>>>> words:tests/cli/dev/test_texts.py
 
 
 @pytest.mark.parametrize(
