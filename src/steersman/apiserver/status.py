@@ -202,11 +202,6 @@ def too_large(limit: int) -> Refusal:
     return Refusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
-def expired(message: str) -> Refusal:
-    """410: the version or the token is too old."""
-    return Refusal(410, "Expired", message)
-
-
 def version_too_large(wanted: int, current: int) -> Refusal:
     """504: the request is for a version that this server has not reached."""
     told = {

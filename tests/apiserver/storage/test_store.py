@@ -13,7 +13,7 @@ from steersman.apiserver.storage.record import Record
 from steersman.apiserver.storage.store import (
     ContinueExpired,
     Delete,
-    ListOptions,
+    PageQuery,
     Put,
     Store,
     parse_version,
@@ -96,28 +96,28 @@ def test_lists_are_sorted_by_storage_key() -> None:
     store = Store()
     store.commit([Put(PODS, pod("x", "a")), Put(PODS, pod("y", "a-b")), Put(PODS, pod("z", "b"))], 0)
     assert [record.path for record in store.list(PODS).records] == ["a-b/y", "a/x", "b/z"]
-    assert names_of(store.list(PODS, ListOptions(namespace="a")).records) == ["x"]
-    assert store.list(PODS, ListOptions(namespace="nowhere")).records == []
+    assert names_of(store.list(PODS, PageQuery(namespace="a")).records) == ["x"]
+    assert store.list(PODS, PageQuery(namespace="nowhere")).records == []
 
 
 def test_all_pages_show_the_state_of_the_first() -> None:
     """A client that pages through a list must see one state of it, whatever is written in between."""
     store = filled("a", "b", "c", "d", "e")
-    first = store.list(PODS, ListOptions(namespace="default", limit=2))
+    first = store.list(PODS, PageQuery(namespace="default", limit=2))
     assert (names_of(first.records), first.remaining) == (["a", "b"], 3)
     store.commit([Delete(PODS, "default", "c"), Put(PODS, pod("bb")), Put(PODS, pod("d", labels={"new": "1"}))], 1)
-    second = store.list(PODS, ListOptions(namespace="default", limit=2, continue_token=first.continue_token))
+    second = store.list(PODS, PageQuery(namespace="default", limit=2, continue_token=first.continue_token))
     assert names_of(second.records) == ["c", "d"]
     assert second.records[1].labels == {}
     assert second.resource_version == first.resource_version
-    last = store.list(PODS, ListOptions(namespace="default", limit=2, continue_token=second.continue_token))
+    last = store.list(PODS, PageQuery(namespace="default", limit=2, continue_token=second.continue_token))
     assert (names_of(last.records), last.continue_token, last.remaining) == (["e"], "", None)
 
 
 def test_with_a_selector_the_number_of_remaining_items_is_not_returned() -> None:
     """The server does not count the matching objects."""
     store = filled("a", "b", "c")
-    page = store.list(PODS, ListOptions(limit=1, selector=lambda record: record.name != "a"))
+    page = store.list(PODS, PageQuery(limit=1, selector=lambda record: record.name != "a"))
     assert (names_of(page.records), page.remaining) == (["b"], None)
     assert page.continue_token
 
@@ -125,12 +125,12 @@ def test_with_a_selector_the_number_of_remaining_items_is_not_returned() -> None
 def test_an_expired_page_offers_a_token_to_continue_with_current_objects() -> None:
     """Huge lists take longer than history lasts; the client may accept an inconsistent rest."""
     store = filled("a", "b", "c", limits=HistoryLimits(events=1))
-    first = store.list(PODS, ListOptions(limit=1))
+    first = store.list(PODS, PageQuery(limit=1))
     store.commit([Put(PODS, pod("b", labels={"new": "1"})), Delete(PODS, "default", "c")], 1)
     with pytest.raises(ContinueExpired) as caught:
-        store.list(PODS, ListOptions(continue_token=first.continue_token))
+        store.list(PODS, PageQuery(continue_token=first.continue_token))
     assert caught.value.code == 410
-    rest = store.list(PODS, ListOptions(continue_token=caught.value.continue_token))
+    rest = store.list(PODS, PageQuery(continue_token=caught.value.continue_token))
     assert names_of(rest.records) == ["b"]
     assert rest.resource_version == store.resource_version
 
@@ -140,19 +140,19 @@ def test_a_list_may_require_a_version() -> None:
     store = filled("a", "b")
     version = store.resource_version
     store.commit([Delete(PODS, "default", "a")], 1)
-    exact = store.list(PODS, ListOptions(resource_version=version, match="Exact"))
+    exact = store.list(PODS, PageQuery(resource_version=version, match="Exact"))
     assert (names_of(exact.records), exact.resource_version) == (["a", "b"], version)
-    limited = store.list(PODS, ListOptions(resource_version=version, limit=5))
+    limited = store.list(PODS, PageQuery(resource_version=version, limit=5))
     assert names_of(limited.records) == ["a", "b"]
-    for options in (ListOptions(resource_version=version), ListOptions(resource_version="0", limit=1)):
+    for options in (PageQuery(resource_version=version), PageQuery(resource_version="0", limit=1)):
         assert names_of(store.list(PODS, options).records) == ["b"]
-    newer = ListOptions(resource_version=version, match="NotOlderThan", limit=9)
+    newer = PageQuery(resource_version=version, match="NotOlderThan", limit=9)
     assert names_of(store.list(PODS, newer).records) == ["b"]
     with pytest.raises(Timeout, match="Too large resource version: 999, current"):
-        store.list(PODS, ListOptions(resource_version="999"))
+        store.list(PODS, PageQuery(resource_version="999"))
     store.expire_history()
     with pytest.raises(Expired, match="too old"):
-        store.list(PODS, ListOptions(resource_version=version, match="Exact"))
+        store.list(PODS, PageQuery(resource_version=version, match="Exact"))
 
 
 @pytest.mark.parametrize("text", ["abc", "-1", "1.5", "٣"])
@@ -263,7 +263,7 @@ def test_continue_tokens_are_encoded_as_the_real_server_does() -> None:
 def test_an_invalid_continue_token_is_a_bad_request(token: str, message: str) -> None:
     """Recorded messages of the real server."""
     with pytest.raises(BadRequest, match=f"invalid continue token: continue key is not valid: .*{message}"):
-        filled("a").list(PODS, ListOptions(continue_token=token))
+        filled("a").list(PODS, PageQuery(continue_token=token))
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -307,7 +307,7 @@ class StoreMachine(RuleBasedStateMachine):
         """List as of any recorded version."""
         version = data.draw(st.sampled_from(sorted(self.states, key=int)))
         try:
-            page = self.store.list(PODS, ListOptions(namespace=namespace, resource_version=version, match="Exact"))
+            page = self.store.list(PODS, PageQuery(namespace=namespace, resource_version=version, match="Exact"))
         except Expired:
             assert int(self.store.resource_version) - int(version) > 6
             return
@@ -324,7 +324,7 @@ class StoreMachine(RuleBasedStateMachine):
         """Read the next page of a list; its pages together are one state."""
         token, seen, version = self.pages or ("", [], "")
         try:
-            page = self.store.list(PODS, ListOptions(limit=limit, continue_token=token))
+            page = self.store.list(PODS, PageQuery(limit=limit, continue_token=token))
         except ContinueExpired:
             self.pages = None
             return

@@ -68,7 +68,7 @@ class ManagerKey(NamedTuple):
         return f"{text} using {self.api_version}" if self.operation == "Update" else text
 
 
-class Ownership(NamedTuple):
+class OwnedFields(NamedTuple):
     """What one manager owns, in the version in which it wrote it, and when it last changed something."""
 
     fields: Fields
@@ -76,7 +76,7 @@ class Ownership(NamedTuple):
     time: str | None = None
 
 
-Managers = dict[ManagerKey, Ownership]
+Managers = dict[ManagerKey, OwnedFields]
 
 
 def key_of(name: str, operation: Operation, api_version: str, subresource: str) -> ManagerKey:
@@ -89,7 +89,7 @@ def read(entries: Iterable[Mapping[str, Any]] | None) -> Managers:
     return {
         key_of(
             entry.get("manager", ""), entry["operation"], entry["apiVersion"], entry.get("subresource", "")
-        ): Ownership(entry.get("fieldsV1", {}), entry["apiVersion"], entry.get("time"))
+        ): OwnedFields(entry.get("fieldsV1", {}), entry["apiVersion"], entry.get("time"))
         for entry in entries or ()
     }
 
@@ -101,7 +101,7 @@ def read_foreign(entries: object) -> Managers:
     return dict(_read_foreign_entry(entry) for entry in entries)
 
 
-def _read_foreign_entry(entry: object) -> tuple[ManagerKey, Ownership]:
+def _read_foreign_entry(entry: object) -> tuple[ManagerKey, OwnedFields]:
     if entry.__class__ is not dict:
         raise ValueError("an entry of managedFields must be an object")
     operation, api_version = entry.get("operation"), entry.get("apiVersion")
@@ -113,7 +113,7 @@ def _read_foreign_entry(entry: object) -> tuple[ManagerKey, Ownership]:
         raise ValueError("fieldsType must be FieldsV1")
     fields = parse(entry.get("fieldsV1") or {})
     key = key_of(entry.get("manager") or "", operation, api_version, entry.get("subresource") or "")
-    return key, Ownership(fields, api_version, _seconds(entry.get("time")))
+    return key, OwnedFields(fields, api_version, _seconds(entry.get("time")))
 
 
 def _seconds(time: Any) -> str | None:
@@ -134,16 +134,16 @@ def write(managers: Managers) -> list[JsonObject]:
     return [_entry(key, managers[key]) for key in ordered]
 
 
-def write_one(key: ManagerKey, ownership: Ownership) -> list[JsonObject]:
+def write_one(key: ManagerKey, ownership: OwnedFields) -> list[JsonObject]:
     """Write the list of a single manager."""
     return [_entry(key, ownership)] if ownership.fields else []
 
 
-def _order(key: ManagerKey, ownership: Ownership) -> tuple[str, ...]:
+def _order(key: ManagerKey, ownership: OwnedFields) -> tuple[str, ...]:
     return key.operation, ownership.time or "", key.name, ownership.api_version, key.subresource
 
 
-def _entry(key: ManagerKey, ownership: Ownership) -> JsonObject:
+def _entry(key: ManagerKey, ownership: OwnedFields) -> JsonObject:
     entry: JsonObject = {
         "manager": key.name,
         "operation": key.operation,

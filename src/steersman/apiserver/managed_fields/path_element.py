@@ -109,24 +109,3 @@ def _shown(value: object) -> str:
     if value.__class__ is dict:
         return "".join(f"{key}={_shown(part)}" for key, part in value.items())
     return go_text.quoted(value) if value.__class__ is str else go_text.plain(value)
-
-
-_KINDS: Final = {"f:": 0, "k:": 1, "v:": 2, "i:": 3}
-_VALUE_KINDS: Final[dict[type, int]] = {int: 0, float: 0, str: 1, bool: 2, list: 3, dict: 4, type(None): 5}
-
-
-def sort_key(element: str) -> tuple[object, ...]:
-    """Order steps as the API server lists them: fields, items by key, values, indexes."""
-    kind, rest = _KINDS[element[:_PREFIX]], element[_PREFIX:]
-    if kind == _KINDS["f:"]:
-        return (kind, rest)
-    if kind == _KINDS["k:"]:
-        return (kind, tuple((name, _value_key(value)) for name, value in msgspec.json.decode(rest).items()))
-    if kind == _KINDS["v:"]:
-        return (kind, _value_key(msgspec.json.decode(rest)))
-    return (kind, int(rest))
-
-
-def _value_key(value: object) -> tuple[object, ...]:
-    kind = _VALUE_KINDS[value.__class__]
-    return (kind, json_text(value) if value is None or value.__class__ in (list, dict) else value)

@@ -8,7 +8,7 @@ import re
 from msgspec import Struct
 
 from steersman.apiserver.messages.negotiation import JSON, YAML
-from steersman.apiserver.status import Refusal, bad_request, too_large
+from steersman.apiserver.status import bad_request, too_large
 from steersman.errors import DecodeError
 from steersman.golang.strict_json import (
     JSON_WORDS,
@@ -136,8 +136,3 @@ def _read_protobuf(data: bytes, kind: str) -> JsonObject:
     except DecodeError as error:
         why = "unexpected EOF" if "ends in the middle" in str(error) else str(error)
         raise bad_request(unrecognized_message(data, kind, why)) from None
-
-
-def unrecognized(kind: str, why: str, data: bytes) -> Refusal:
-    """400: the body is not an object."""
-    return bad_request(unrecognized_message(data, kind, why))

@@ -46,7 +46,7 @@ Change = Put | Delete
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListOptions:
+class PageQuery:
     """Which objects a list asks for."""
 
     namespace: str = ""
@@ -209,7 +209,7 @@ class Store:
         table = self._tables.get(resource)
         return 0 if table is None else len(table.records)
 
-    def list(self, resource: str, options: ListOptions = ListOptions()) -> Page:  # noqa: B008 - frozen
+    def list(self, resource: str, options: PageQuery = PageQuery()) -> Page:  # noqa: B008 - frozen
         """Return a page of objects, in order of namespace and name.
 
         Raises Expired or ContinueExpired where the history does not reach back, Timeout for a version that is not there
@@ -234,7 +234,7 @@ class Store:
         remaining = high - position if options.selector is None else None
         return Page(records, str(version), ContinueToken.after(version, rest).encode(), remaining)
 
-    def _place(self, table: Table, options: ListOptions) -> tuple[int, str]:
+    def _place(self, table: Table, options: PageQuery) -> tuple[int, str]:
         """Return the version at which a list is read, and its first path."""
         if options.continue_token:
             token = ContinueToken.decode(options.continue_token)
