@@ -9,9 +9,7 @@ from typing import Any, Final, NamedTuple
 from steersman.apiserver.managed_fields.field_set import LEAF, Fields, recursive_difference, union, union_nodes
 from steersman.apiserver.managed_fields.field_types import DEDUCED, FieldType, ListType, MapType
 from steersman.golang.equality import json_equal
-from steersman.json_types import JsonObject
-
-_ABSENT: Final[Any] = object()
+from steersman.json_types import ABSENT, JsonObject
 
 #: Nodes of the removed, modified and added sets at one place; ``None`` where there is nothing.
 _Delta = tuple[Fields | None, Fields | None, Fields | None]
@@ -149,11 +147,11 @@ def _compare_maps(old: JsonObject, new: JsonObject, branch: MapType) -> _Delta |
     collector = _Collector()
     fields, names = branch.fields, branch.names
     for key, value in new.items():
-        before = old.get(key, _ABSENT)
+        before = old.get(key, ABSENT)
         if before is value:
             continue
         kind = fields.get(key) or branch.type_of(key)
-        if before is _ABSENT:
+        if before is ABSENT:
             collector.added[names.get(key) or "f:" + key] = everything_in(value, kind)
         elif not (before == value and _is_same_if_equal(before, value, kind)):
             collector.take(names.get(key) or "f:" + key, _compare(before, value, kind))

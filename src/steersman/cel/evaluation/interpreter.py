@@ -59,7 +59,8 @@ from steersman.cel.syntax.tree import (
 from steersman.cel.types import CelType, Kind
 from steersman.cel.values.comparison import contains
 from steersman.cel.values.fields import field_of, has_field, optional_field
-from steersman.cel.values.values import MISSING, Absent, CelMap, Present
+from steersman.cel.values.values import Absent, CelMap, Present
+from steersman.json_types import ABSENT
 
 Run = Callable[[Frame], Any]
 
@@ -73,12 +74,12 @@ class Code:
     """A compiled expression; ``constant`` is its value if known beforehand."""
 
     run: Run
-    constant: Any = MISSING
+    constant: Any = ABSENT
 
     @property
     def is_constant(self) -> bool:
         """Whether nothing has to be evaluated."""
-        return self.constant is not MISSING
+        return self.constant is not ABSENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,6 @@ from steersman.cel.values.shapes import LIST_CLASSES, MAP_CLASSES, SchemaList, f
 from steersman.cel.values.times import check_duration, check_timestamp
 from steersman.cel.values.values import (
     KEY_CLASSES,
-    MISSING,
     NONE,
     Absent,
     CelMap,
@@ -40,6 +39,7 @@ from steersman.cel.values.values import (
     check_uint,
     display,
 )
+from steersman.json_types import ABSENT
 
 A = param("A")
 B = param("B")
@@ -124,7 +124,7 @@ def index(container: object, key: object) -> object:
         return _element(container, key)
     if container.__class__ in MAP_CLASSES:
         found = find(container, key)
-        if found is MISSING:
+        if found is ABSENT:
             raise EvaluationError(f"no such key: {display(key)}")
         return found
     if isinstance(container, Present | Absent):
@@ -160,7 +160,7 @@ def optional_index(container: Any, key: object) -> Present | Absent:
         return Present(container[place]) if 0 <= place < len(container) else NONE
     if container.__class__ in MAP_CLASSES:
         found = find(container, key)
-        return NONE if found is MISSING else Present(found)
+        return NONE if found is ABSENT else Present(found)
     raise NoSuchOverload
 
 

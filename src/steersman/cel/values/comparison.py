@@ -9,7 +9,8 @@ from typing import Any
 
 from steersman.cel.errors import EvaluationError, NoSuchOverload
 from steersman.cel.values.shapes import LIST_CLASSES, MAP_CLASSES, SchemaList, SchemaMap, find
-from steersman.cel.values.values import MISSING, Absent, Duration, Opaque, Present, Timestamp, Uint
+from steersman.cel.values.values import Absent, Duration, Opaque, Present, Timestamp, Uint
+from steersman.json_types import ABSENT
 
 _SIMPLE = frozenset({str, bool, bytes, int, float, Uint, Timestamp, Duration})
 _NUMBERS = frozenset({int, float, Uint})
@@ -65,7 +66,7 @@ def _maps_equal(left: Any, right: Any) -> bool:
         return False
     for key, value in left.items():
         other = find(right, key)
-        if other is MISSING or not equals(value, other):
+        if other is ABSENT or not equals(value, other):
             return False
     return True
 
@@ -91,7 +92,7 @@ def contains(container: object, value: object) -> bool:
     if container.__class__ in LIST_CLASSES:
         return _list_contains(container, value)
     if container.__class__ in MAP_CLASSES:
-        return find(container, value) is not MISSING
+        return find(container, value) is not ABSENT
     raise NoSuchOverload
 
 

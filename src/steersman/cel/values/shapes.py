@@ -18,8 +18,8 @@ from steersman.cel.values.scalar_shapes import (
     UnknownShape,
     UntypedShape,
 )
-from steersman.cel.values.values import MISSING, CelMap, JsonMap
-from steersman.json_types import JsonObject
+from steersman.cel.values.values import CelMap, JsonMap
+from steersman.json_types import ABSENT, JsonObject
 
 
 class ObjectShape(Shape):
@@ -107,15 +107,15 @@ class SchemaMap:
         return len(self.raw)
 
     def find(self, key: object) -> object:
-        """Return the value under a key as rules spell it, or ``MISSING``; null fields of objects are missing."""
+        """Return the value under a key as rules spell it, or ``ABSENT``; null fields of objects are missing."""
         if key.__class__ is not str:
             raise NoSuchOverload
         name = unescape(key) if self.shape.is_object else key
-        value = self.raw.get(name, MISSING) if name is not None else MISSING
-        if name is None or value is MISSING or (value is None and self.shape.is_object):
-            return MISSING
+        value = self.raw.get(name, ABSENT) if name is not None else ABSENT
+        if name is None or value is ABSENT or (value is None and self.shape.is_object):
+            return ABSENT
         shape = self.shape.shape_of(name)
-        return MISSING if shape is None else shape.wrap(value)
+        return ABSENT if shape is None else shape.wrap(value)
 
     def keys(self) -> Iterator[str]:
         """Yield the declared keys by their names in rules."""
@@ -127,7 +127,7 @@ class SchemaMap:
         """Yield keys and values."""
         for key in self.keys():
             value = self.find(key)
-            if value is not MISSING:
+            if value is not ABSENT:
                 yield key, value
 
     def matches(self, other: object, equals: Callable[[Any, Any], bool]) -> bool:
@@ -140,9 +140,9 @@ class SchemaMap:
                     return False
                 continue
             mine, theirs = self.find(key), find(other, key)
-            if (mine is MISSING) is not (theirs is MISSING):
+            if (mine is ABSENT) is not (theirs is ABSENT):
                 return False
-            if mine is not MISSING and not equals(mine, theirs):
+            if mine is not ABSENT and not equals(mine, theirs):
                 return False
         return True
 
@@ -249,7 +249,7 @@ MAP_CLASSES: frozenset[Any] = frozenset({CelMap, JsonMap, SchemaMap})
 
 
 def find(container: Any, key: object) -> object:
-    """Return the value of a key of any map, or ``MISSING``."""
+    """Return the value of a key of any map, or ``ABSENT``."""
     found: Any = container.find(key)
     return found
 

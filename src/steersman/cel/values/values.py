@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from steersman.cel.errors import EvaluationError, NoSuchOverload
 from steersman.golang.text import float_text
+from steersman.json_types import ABSENT
 
 INT_MIN = -(1 << 63)
 INT_MAX = (1 << 63) - 1
@@ -128,9 +129,9 @@ class CelMap:
         return copied
 
     def find(self, key: object) -> object:
-        """Return the value, or ``MISSING``."""
+        """Return the value, or ``ABSENT``."""
         found = self._entries.get(map_key(key)) if key.__class__ in KEY_CLASSES else None
-        return MISSING if found is None else found[1]
+        return ABSENT if found is None else found[1]
 
     def keys(self) -> Iterator[Any]:
         """Yield the keys as written."""
@@ -155,8 +156,8 @@ class JsonMap:
         self._raw = raw
 
     def find(self, key: object) -> object:
-        """Return the value, or ``MISSING``."""
-        return from_json(self._raw[key]) if key.__class__ is str and key in self._raw else MISSING
+        """Return the value, or ``ABSENT``."""
+        return from_json(self._raw[key]) if key.__class__ is str and key in self._raw else ABSENT
 
     def keys(self) -> Iterator[str]:
         """Yield the keys."""
@@ -178,15 +179,6 @@ def from_json(value: object) -> object:
         return [from_json(item) for item in value]
     return value
 
-
-class _Missing:
-    """The answer of a look-up that found nothing."""
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING = _Missing()
 
 _NAMES: dict[type, str] = {
     bool: "bool",
