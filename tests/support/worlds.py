@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from steersman.client.client import Client
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background, wait_ready
+from steersman.history.differences import without_bookkeeping
 from steersman.history.records import ObjectName
 from steersman.json_types import JsonObject
 from steersman.kinds.apps_v1 import Deployment, StatefulSet
@@ -22,7 +23,6 @@ from steersman.manager.operator import Operator
 from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.planning import Plan
-from steersman.planning.shadow import without_bookkeeping
 from steersman.transport.services import HttpServices
 
 #: Kinds that an operator may write beside its own.

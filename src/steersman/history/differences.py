@@ -58,6 +58,14 @@ def field_changes(
     return tuple(comparison.found[:limit]), max(len(comparison.found) - limit, 0)
 
 
+def without_bookkeeping(document: Mapping[str, Any]) -> JsonObject:
+    """Return an object without the fields that change with every write."""
+    metadata = document.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return dict(document)
+    return {**document, "metadata": {key: value for key, value in metadata.items() if key not in _ALWAYS}}
+
+
 def object_changes(before: bytes, after: bytes, mask: Mask = str) -> tuple[tuple[FieldChange, ...], int]:
     """Return the fields in which two states of an object differ, except those that change with every write.
 

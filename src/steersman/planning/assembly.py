@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from secrets import token_bytes
 from typing import Any, TypeVar, cast
 
-from steersman.history.differences import field_changes
+from steersman.history.differences import field_changes, without_bookkeeping
 from steersman.history.records import FieldChange, ObjectName
 from steersman.history.redaction import SecretMemory
 from steersman.json_types import JsonObject
@@ -17,7 +17,7 @@ from steersman.objects.codec import decode_json, encode_json
 from steersman.planning.changes import Place, RunOf
 from steersman.planning.plan import Action, Call, Change
 from steersman.planning.services import Call as MissedCall
-from steersman.planning.shadow import Shadow, metadata_of, without_bookkeeping
+from steersman.planning.shadow import Shadow, metadata_of
 from steersman.protocol.confidential import is_confidential_resource
 
 T = TypeVar("T")

@@ -30,8 +30,6 @@ _PAGE: Final = 500
 DEFINITION_RESOURCE: Final = "customresourcedefinitions.apiextensions.k8s.io"
 _JSON: Final = {"accept": "application/json"}
 _NOT_FOUND: Final = 404
-#: Fields of metadata that change with every write, whatever it was.
-_BOOKKEEPING: Final = frozenset({"managedFields", "resourceVersion", "generation"})
 
 
 class Shadow:
@@ -254,9 +252,3 @@ def metadata_of(document: Mapping[str, Any]) -> JsonObject:
     """Return the metadata of a document; empty if it has none."""
     metadata = document.get("metadata")
     return metadata if isinstance(metadata, dict) else {}
-
-
-def without_bookkeeping(document: Mapping[str, Any]) -> JsonObject:
-    """Return an object without the fields that change with every write."""
-    metadata = {key: value for key, value in metadata_of(document).items() if key not in _BOOKKEEPING}
-    return {**document, "metadata": metadata}

@@ -16,12 +16,13 @@ from typing import Any, Final, NamedTuple
 from steersman.apiserver.messages.info import Query, RequestInfo
 from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.errors import DecodeError
+from steersman.history.differences import without_bookkeeping
 from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.planning.cascade import Cascade
 from steersman.planning.changes import Place
 from steersman.planning.read_only import as_dry_run
-from steersman.planning.shadow import Shadow, metadata_of, without_bookkeeping
+from steersman.planning.shadow import Shadow, metadata_of
 from steersman.protocol.http import Request, Response
 from steersman.transport.base import Transport
 
