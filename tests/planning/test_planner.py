@@ -345,6 +345,36 @@ async def test_a_live_object_that_changes_meanwhile_is_read_again(cluster: Clust
     assert [str(field) for field in change.fields] == ["data.mine yes"]
 
 
+async def test_two_writers_of_one_object_are_planned_together(cluster: Cluster) -> None:
+    """Both write it for the first time, at the same moment: neither write is lost."""
+    operator = Operator("writers")
+
+    @operator.reconciler(Page, workers=4)
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        await ctx.client.patch(Ref(ConfigMap, "shared"), {"data": {page.name: page.spec.text}})
+
+    await cluster.client.create(ConfigMap(meta("shared")))
+    await create(cluster, page("a"), page("b"), page("c"))
+    plan = await cluster.plan(operator)
+    [change] = [change for change in plan.all_changes if change.object.kind == "ConfigMap"]
+    assert sorted(str(field) for field in change.fields) == ["data.a x", "data.b x", "data.c x"]
+
+
+async def test_an_operator_may_create_what_it_may_not_read(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The plan has to ask for the object before it is created; a refusal of that question is not one of the write."""
+    operator = Operator("blind")
+
+    @operator.reconciler(Page)
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        await ctx.create(Secret(meta(page.name), data={"k": b"v"}))
+
+    await create(cluster, page())
+    transport = InMemoryTransport(Unreadable(cluster.server, "/secrets/"), clock=fake_clock)
+    plan = await make_plan([operator], transport, clock=fake_clock, pause=fake_clock.settle)
+    await transport.close()
+    assert "create Secret default/a" in lines(plan)
+
+
 async def test_a_definition_that_changes_is_part_of_the_plan(cluster: Cluster) -> None:
     """Its objects are judged by the new definition: the live server would drop the new field."""
     [definition] = definitions_of([Page])
@@ -393,7 +423,7 @@ async def test_kinds_whose_definition_cannot_be_read_are_planned(cluster: Cluste
 
     await loose_definition(cluster)
     await cluster.client.create(ConfigMap(meta("a")))
-    hidden = NoDefinitions(cluster.server)
+    hidden = Unreadable(cluster.server, "/customresourcedefinitions/")
     transport = InMemoryTransport(hidden, clock=fake_clock)
     plan = await make_plan([operator], transport, clock=fake_clock, pause=fake_clock.settle)
     await transport.close()
@@ -404,22 +434,24 @@ async def test_kinds_whose_definition_cannot_be_read_are_planned(cluster: Cluste
 async def test_a_definition_that_cannot_be_read_is_not_compared(cluster: Cluster, fake_clock: FakeClock) -> None:
     """The plan goes on by the operator's own definition, and says so."""
     await create(cluster, page())
-    transport = InMemoryTransport(NoDefinitions(cluster.server), clock=fake_clock)
+    hidden = Unreadable(cluster.server, "/customresourcedefinitions/")
+    transport = InMemoryTransport(hidden, clock=fake_clock)
     plan = await make_plan([page_operator()], transport, clock=fake_clock, pause=fake_clock.settle)
     await transport.close()
     assert lines(plan) == ["create ConfigMap default/a-0", "change Page default/a"]
     assert "pages.planning.example.com is not compared with that of the cluster" in str(plan)
 
 
-class NoDefinitions:
-    """A server that does not let its users read definitions."""
+class Unreadable:
+    """A server that does not let its users read some objects."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, path: str) -> None:
         self._app = app
+        self._path = path
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        """Refuse to show a definition, answer anything else."""
-        if "/customresourcedefinitions/" in request.target:
+        """Refuse to show an object, answer anything else."""
+        if request.method == "GET" and self._path in request.target:
             status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}
             exchange.respond(Response(403, [("content-type", "application/json")], json.dumps(status).encode()))
             return None

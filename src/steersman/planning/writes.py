@@ -26,9 +26,9 @@ from steersman.planning.shadow import Shadow, metadata_of
 from steersman.protocol.http import Request, Response
 from steersman.transport.base import Transport
 
-_JSON: Final = [("content-type", "application/json")]
 _FAILURE: Final = 400
-_CONFLICT: Final = 409
+_FORBIDDEN, _CONFLICT = 403, 409
+_PASSED_ON: Final = frozenset({"content-type", "warning"})
 #: What a server says about a webhook that cannot be asked in a dry run.
 _NO_DRY_RUN: Final = re.compile(r'webhook "([^"]*)" does not support dry run')
 _VERSION_POINTER: Final = "/metadata/resourceVersion"
@@ -77,7 +77,9 @@ class PlannedWrites:
             refusal = await self._shadow.load(
                 RequestInfo(info.group, info.version, info.resource, place.namespace, name), served, query
             )
-            if refusal is not None:
+            # Not every operator may read what it creates; whether the name is taken, the dry run tells.
+            is_blind_create = request.method == "POST" and not info.subresource
+            if refusal is not None and not (is_blind_create and refusal.status == _FORBIDDEN):
                 return refusal
         response = await self._judged(Write(request, info, served, query, place, body))
         if request.method == "DELETE" and name:
@@ -144,16 +146,21 @@ class PlannedWrites:
         document: JsonObject = decode_json(answer.body)
         record = self._shadow.record(write.place) if write.place.name else None
         if record is not None and without_bookkeeping(record.decode()) == without_bookkeeping(document):
-            return Response(answer.status, _JSON, self._shadow.server.objects.raw(write.served, record))
+            return _answered(answer, self._shadow.server.objects.raw(write.served, record))
         metadata = metadata_of(document)
         place = Place(write.served.stored_as, metadata.get("namespace") or "", metadata["name"])
         self._touched.add((place, write.info.subresource))
-        return Response(answer.status, _JSON, self._shadow.lay(write.served, document))
+        return _answered(answer, self._shadow.lay(write.served, document))
 
     async def _by_shadow(self, write: Write) -> Response:
         if write.place.name:
             self._touched.add((write.place, write.info.subresource))
         return await self._shadow.transport.request(write.request)
+
+
+def _answered(answer: Response, body: bytes) -> Response:
+    """Return the live server's answer, with its warnings, for an object as the shadow has it."""
+    return Response(answer.status, [one for one in answer.headers if one[0] in _PASSED_ON], body)
 
 
 def _as_live(write: Write, shadow: Shadow) -> Request | None:
