@@ -345,6 +345,20 @@ async def test_a_live_object_that_changes_meanwhile_is_read_again(cluster: Clust
     assert [str(field) for field in change.fields] == ["data.mine yes"]
 
 
+async def test_plain_functions_are_planned(cluster: Cluster) -> None:
+    """They run in threads, and their writes still belong to the object of their run."""
+    operator = Operator("threads")
+
+    @operator.reconciler(Page, owns=[ConfigMap], workers=2)
+    def reconcile(page: Page, ctx: Context[Page]) -> None:
+        ctx.wait(ctx.apply(ConfigMap(meta(page.name), data={"text": page.spec.text})))
+
+    await create(cluster, page("a"), page("b"))
+    plan = await cluster.plan(operator)
+    found = {one.object.name: [str(change.object) for change in one.changes] for one in plan.objects}
+    assert found == {name: [f"ConfigMap default/{name}", f"Page default/{name}"] for name in "ab"}
+
+
 async def test_two_writers_of_one_object_are_planned_together(cluster: Cluster) -> None:
     """Both write it for the first time, at the same moment: neither write is lost."""
     operator = Operator("writers")
@@ -506,6 +520,9 @@ async def test_objects_are_chosen_by_name_label_and_number(cluster: Cluster) -> 
     assert await names(objects=(("page", "a"), ("pages", "c"))) == ["a", "c"]
     assert await names(selector="tier=web") == ["b"]
     assert await names(namespaces=("other",)) == []
+    for name, said in (("page/z", "there is no such object"), ("pod/a", "does not reconcile 'pod', only Page")):
+        with pytest.raises(ConfigError, match=said):
+            await names(objects=(tuple(name.split("/")),))
     limited = await cluster.plan(page_operator(), options=PlanOptions(limit=2))
     assert (len(limited.objects), limited.left_out) == (2, 1)
     assert "2 objects (1 left out) planned" in str(limited)

@@ -177,6 +177,7 @@ class _Planner:
             await self._sync()
             await stack.enter_async_context(background(self._run_controllers(), name="controllers"))
             await self._rest()
+            self._check_names()
         return self._plan(self._clock.monotonic() - started)
 
     async def _plan_definitions(self) -> None:
@@ -219,10 +220,8 @@ class _Planner:
 
     def _chooser(self, reconciler: Reconciler[Any]) -> Callable[[ObjectKey], bool]:
         """Return the function that decides which objects of a reconciler are planned."""
-        resource = reconciler.resource
-        kinds = {resource.gvk.kind.lower(), resource.plural, resource.singular, *resource.short_names}
         named = self._options.objects
-        names = {name for kind, name in named if kind.lower() in kinds}
+        names = {name for kind, name in named if kind.lower() in _names_of(reconciler)}
         limit = self._options.limit
         chosen: set[ObjectKey] = set()
 
@@ -236,6 +235,19 @@ class _Planner:
             return True
 
         return choose
+
+    def _check_names(self) -> None:
+        """Raise ``ConfigError`` for an object that was named, but not found."""
+        for kind, name in self._options.objects:
+            found = [one for one in self._controllers if kind.lower() in _names_of(one.reconciler)]
+            if not found:
+                known = ", ".join(one.reconciler.resource.gvk.kind for one in self._controllers)
+                raise ConfigError(f"{kind}/{name}: the operator does not reconcile {kind!r}, only {known}")
+            if not any(key.name == name for one in found for key in one.last):
+                place = (
+                    f"namespace {', '.join(self._options.namespaces)}" if self._options.namespaces else "any namespace"
+                )
+                raise ConfigError(f"{kind}/{name}: there is no such object in {place}")
 
     def _note_what_is_left_out(self) -> None:
         for operator in self._operators:
@@ -362,6 +374,13 @@ def _custom_kinds(operators: Iterable[Operator]) -> list[type[KubeObject]]:
         for reconciler in operator.reconcilers:
             found |= dict.fromkeys(reconciler.options.owns)
     return list(found)
+
+
+def _names_of(reconciler: Reconciler[Any]) -> frozenset[str]:
+    """Return the names of a reconciled kind, as people write them for kubectl."""
+    resource = reconciler.resource
+    names = (resource.gvk.kind.lower(), resource.plural, resource.singular, *resource.short_names)
+    return frozenset({*names, f"{resource.plural}.{resource.gvk.group}"})
 
 
 async def _steps() -> None:
