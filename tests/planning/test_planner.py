@@ -2,6 +2,7 @@
 
 import json
 import logging
+import socket
 from collections.abc import Awaitable
 
 import pytest
@@ -654,6 +655,22 @@ async def test_a_run_that_needs_time_is_named_while_the_clock_stands_still(
     await create(cluster, page())
     with pytest.raises(WaitTimeout, match="a run waits for time to pass"):
         await cluster.plan(operator)
+
+
+async def test_connections_of_drivers_are_noted(cluster: Cluster) -> None:
+    """What a driver writes by itself is really written: whoever reads the plan has to know of it."""
+    operator = Operator("driver")
+    with socket.create_server(("127.0.0.1", 0)) as database:
+        address = database.getsockname()
+
+        @operator.reconciler(Page)
+        def reconcile(_page: Page, _ctx: Context[Page]) -> None:
+            socket.create_connection(address).close()
+
+        await create(cluster, page())
+        plan = await cluster.plan(operator, options=PlanOptions(notes_connections=True))
+        assert f"the operator connected to 127.0.0.1:{address[1]} by itself" in str(plan)
+        assert "connected" not in str(await cluster.plan(operator))
 
 
 async def test_background_functions_are_not_run(cluster: Cluster) -> None:

@@ -37,6 +37,7 @@ from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.planning.assembly import Assembly, Redaction, counted
 from steersman.planning.changes import Place, RunOf
+from steersman.planning.connections import foreign_connections
 from steersman.planning.controller import PlannedController
 from steersman.planning.plan import Change, Plan, PlannedObject
 from steersman.planning.read_only import ReadOnlyTransport
@@ -80,6 +81,8 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
     definitions: bool = True
     #: Seconds that caches get to sync.
     sync_timeout: float = 120.0
+    #: Note the servers that drivers of the operator's own connect to; not under uvloop.
+    notes_connections: bool = False
     #: Seconds that one run may take: one that waits for what never happens in a plan must end.
     run_timeout: float = 60.0
     #: Makes the hashes of Secrets comparable between two plans; random if empty.
@@ -175,9 +178,12 @@ class _Planner:
             self._note_what_is_left_out()
             await stack.enter_async_context(background(informers.run(), name="informers"))
             await self._sync()
+            connected = stack.enter_context(foreign_connections()) if self._options.notes_connections else {}
             await stack.enter_async_context(background(self._run_controllers(), name="controllers"))
             await self._rest()
             self._check_names()
+        for server in connected:
+            self._notes[f"the operator connected to {server} by itself: what it writes there is not in the plan"] = None
         return self._plan(self._clock.monotonic() - started)
 
     async def _plan_definitions(self) -> None:

@@ -100,6 +100,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         selector=selector,
         limit=limit or 0,
         offline=offline,
+        notes_connections=True,
         hash_key=hash_key(is_shared=against is not None),
     )
     where = Where(kubeconfig, context, user)
