@@ -116,6 +116,17 @@ async def settled(client: Client, operator: Operator, manager: Manager) -> World
     raise AssertionError("the operator does not come to rest")
 
 
+@pytest.mark.parametrize("example", examples())
+async def test_an_installed_definition_is_no_change(server: Server, example: str) -> None:
+    """The server has filled in defaults: a plan that took them for differences would never be empty."""
+    operator = operator_of(example)
+    async with server.client() as client, services_of(example) as services:
+        await install(client, operator)
+        chosen = PlanOptions(namespaces=(client.namespace,))
+        plan = await make_plan([operator], client.transport, chosen, clock=RealClock(), services=services)
+        assert plan.is_empty, str(plan)
+
+
 # What leaves this process.
 
 

@@ -26,7 +26,7 @@ from steersman import (
 )
 from steersman.apiserver.resources.request_context import User
 from steersman.client import Ref, has_condition
-from steersman.errors import ConfigError, Forbidden, WaitTimeout
+from steersman.errors import ConfigError, Forbidden, NotFound, WaitTimeout
 from steersman.history.records import Result
 from steersman.kinds.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret
 from steersman.kinds.events_v1 import Event
@@ -251,6 +251,13 @@ async def test_a_plan_has_the_permissions_of_its_user(cluster: Cluster, fake_clo
     with pytest.raises(Forbidden, match=r"pages\.planning\.example\.com"):
         await make_plan([page_operator()], transport, clock=fake_clock, pause=fake_clock.settle)
     await transport.close()
+
+
+async def test_a_kind_that_is_not_served_ends_the_plan(cluster: Cluster) -> None:
+    """Waiting for its cache would not help."""
+    operator = page_operator()
+    with pytest.raises(NotFound):
+        await cluster.plan(operator, options=PlanOptions(definitions=False))
 
 
 async def test_a_reconciler_that_never_rests_is_reported(cluster: Cluster) -> None:

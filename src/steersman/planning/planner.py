@@ -22,7 +22,7 @@ from steersman.clock import Clock
 from steersman.concurrency import background
 from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions, EventKind
-from steersman.errors import ConfigError, Forbidden, SteersmanError, WaitTimeout
+from steersman.errors import ConfigError, Forbidden, NotFound, SteersmanError, WaitTimeout
 from steersman.history.history import History, HistoryLimits
 from steersman.history.records import Reconcile, Result
 from steersman.history.redaction import SecretMemory
@@ -108,23 +108,29 @@ async def make_plan(  # noqa: PLR0913 - the collaborators of a plan, by name
 ) -> Plan:
     """Return what operators would do to the cluster behind a transport, without doing it.
 
-    ``pause`` lets other tasks run; by default a few milliseconds pass. Raises ``ConfigError`` for an operator that
-    declares that it cannot be planned, and the server's error if a kind cannot be read.
+    ``pause`` lets other tasks run while a fake clock stands still; by default a few milliseconds pass. Raises
+    ``ConfigError`` for an operator that declares that it cannot be planned, and the server's error if a kind cannot be
+    read.
     """
     for operator in operators:
         if operator.not_planned:
             raise ConfigError(f"operator {operator.name!r} cannot be planned: {operator.not_planned}")
-    planner = _Planner(operators, transport, options or PlanOptions(), clock=clock, services=services)
-    if pause is not None:
-        planner.use_pause(pause)
-    planner.on_progress = on_progress
+    planner = _Planner(
+        operators,
+        transport,
+        options or PlanOptions(),
+        clock=clock,
+        services=services,
+        pause=pause,
+        on_progress=on_progress,
+    )
     return await planner.run()
 
 
 class _Planner:
     """One plan."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - see make_plan
         self,
         operators: Sequence[Operator],
         transport: Transport,
@@ -132,6 +138,8 @@ class _Planner:
         *,
         clock: Clock,
         services: HttpServices | None,
+        pause: Callable[[], Awaitable[None]] | None,
+        on_progress: Progress,
     ) -> None:
         self._operators = tuple(operators)
         self._options = options
@@ -149,15 +157,10 @@ class _Planner:
         self._secrets = SecretMemory()
         self._notes: dict[str, None] = {}
         self._left_out: set[tuple[str, ObjectKey]] = set()
-        self.pause: Callable[[], Awaitable[None]] = lambda: clock.sleep(_REST_PAUSE)
-        self.on_progress: Progress = lambda *_: None
-        #: Whether a clock that stands still is used.
-        self._stands_still = False
-
-    def use_pause(self, pause: Callable[[], Awaitable[None]]) -> None:
-        """Use a function that runs other tasks while no time passes."""
-        self.pause = pause
-        self._stands_still = True
+        self._pause = pause if pause is not None else lambda: clock.sleep(_REST_PAUSE)
+        #: Whether the clock stands still, so that no timeout ends what waits for it.
+        self._stands_still = pause is not None
+        self._on_progress = on_progress
 
     async def run(self) -> Plan:
         """Plan the definitions, run the controllers to rest, and return the difference."""
@@ -265,15 +268,16 @@ class _Planner:
 
     async def _sync(self) -> None:
         """Wait until the caches are complete; raise what the server says if one cannot be read."""
-        deadline = self._clock.monotonic() + self._options.sync_timeout
+        deadline, looks = self._clock.monotonic() + self._options.sync_timeout, 0
         informers = [one for controller in self._controllers for one in controller.required_informers()]
         while late := [one for one in informers if not one.is_synced]:
             for informer in late:
                 _raise_refusal(informer)
-            if self._clock.monotonic() > deadline:
+            looks += 1
+            if self._clock.monotonic() > deadline or (self._stands_still and looks > _STUCK_LOOKS):
                 reasons = "; ".join(f"{one.resource.gvk}: {one.freshness().reason}" for one in late)
                 raise WaitTimeout(f"caches did not sync in {self._options.sync_timeout:g} s: {reasons}")
-            await self.pause()
+            await self._pause()
         for controller in self._controllers:
             await controller.wait_synced(within=self._options.sync_timeout)
 
@@ -287,9 +291,9 @@ class _Planner:
         quiet = same = 0
         progress = (-1, -1)
         while True:
-            await self.pause()
+            await self._pause()
             await _steps()
-            self.on_progress(sum(len(one.last) for one in self._controllers), self._known())
+            self._on_progress(sum(len(one.last) for one in self._controllers), self._known())
             now = self._progress()
             same = same + 1 if now == progress else 0
             quiet = quiet + 1 if same and self._is_idle() else 0
@@ -416,5 +420,5 @@ def _limited(reconciler: Reconciler[Any], options: PlanOptions) -> Reconciler[An
 def _raise_refusal(informer: Informer[Any]) -> None:
     """Raise the server's error if waiting longer does not help."""
     error: SteersmanError | None = informer.freshness().error
-    if isinstance(error, Forbidden):
+    if isinstance(error, (Forbidden, NotFound)):
         raise error

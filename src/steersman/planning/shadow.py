@@ -145,8 +145,8 @@ class Shadow:
             page = f"limit={_PAGE}{selection}{f'&continue={quote(token)}' if token else ''}"
             path = self.path(served, Place(resource, namespace, ""))
             response = await self._live.request(Request("GET", f"{path}?{page}", _JSON))
-            if response.status == _NOT_FOUND:
-                break  # Its definition exists only in the plan.
+            if response.status == _NOT_FOUND and self._is_planned(served):
+                break
             try:
                 answer = decode_json(body_of(response))
             except ApiError:
@@ -159,6 +159,10 @@ class Shadow:
             self._unload_others(served, namespace, found)
         self._loaded.add((resource, namespace, selection))
         return None
+
+    def _is_planned(self, served: ServedResource) -> bool:
+        """Return whether a kind is served only in the plan, because its definition exists only there."""
+        return self.log.is_new(Place(DEFINITION_RESOURCE, "", f"{served.plural}.{served.group}"))
 
     def _load_documents(self, served: ServedResource, documents: list[JsonObject]) -> set[Place]:
         """Store live objects, except those that are there already; return the places of all."""
