@@ -21,7 +21,7 @@ SECONDS ?= 300
 PYTHONS ?= 3.12 3.13 3.14
 TESTS ?= tests/objects tests/schema tests/structural tests/cel tests/secrets tests/controller tests/testing
 
-.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference bench pictures docs report lock clean
+.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference simulate-binaries bench pictures docs report lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -72,6 +72,7 @@ e2e-real: $(DATABASES) ## Deploy operators to real clusters, from scaffold to un
 
 contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver with its controllers, too (needs Go)
 	$(BIN)/python -m tools.control_plane run --controllers -- $(BIN)/pytest -q -rs tests/contract -k real
+	$(BIN)/python -m tools.control_plane run -- $(BIN)/pytest -q -rs tests/contract/test_planning.py -k real
 
 difference: $(DEV) ## Compare random operations with a real kube-apiserver: SEED=1 OPS=20000 (needs Go)
 	$(BIN)/python -m tools.control_plane run -- $(BIN)/python -m tests.contract.difference --seed $(SEED) --ops $(OPS)
@@ -86,6 +87,9 @@ examples-kopf: $(DEV) ## Replay the READMEs of examples with operators that are 
 
 controllers: $(DEV) ## Run the real kube-controller-manager on the embedded server (needs Go): SECONDS=300
 	$(BIN)/python -m tools.controllers --seconds $(SECONDS)
+
+simulate-binaries: $(DEV) ## Find known bugs of Go operators again by simulation: CASES="foo-rollout" (needs Go; minutes)
+	$(BIN)/python -m tools.simulate_binaries $(CASES)
 
 bench: $(BENCH) ## Measure beside other frameworks and print ratios
 	$(BIN)/python -m bench

@@ -50,12 +50,20 @@ def is_confidential_name(name: str) -> bool:
 
 
 def field_changes(
-    before: Mapping[str, Any], after: Mapping[str, Any], mask: Mask = str
+    before: Mapping[str, Any], after: Mapping[str, Any], mask: Mask = str, *, limit: int = LIMIT
 ) -> tuple[tuple[FieldChange, ...], int]:
-    """Return the fields in which two documents differ, at most `LIMIT`, and how many more there are."""
-    comparison = _Comparison(mask)
+    """Return the fields in which two documents differ, at most ``limit``, and how many more there are."""
+    comparison = _Comparison(mask, max(limit, _COUNTED))
     comparison.compare("", before, after, 0)
-    return tuple(comparison.found[:LIMIT]), max(len(comparison.found) - LIMIT, 0)
+    return tuple(comparison.found[:limit]), max(len(comparison.found) - limit, 0)
+
+
+def without_bookkeeping(document: Mapping[str, Any]) -> JsonObject:
+    """Return an object without the fields that change with every write."""
+    metadata = document.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return dict(document)
+    return {**document, "metadata": {key: value for key, value in metadata.items() if key not in _ALWAYS}}
 
 
 def object_changes(before: bytes, after: bytes, mask: Mask = str) -> tuple[tuple[FieldChange, ...], int]:
@@ -147,15 +155,16 @@ def _is_text(value: Any) -> bool:
 
 
 class _Comparison:
-    """The differences found so far."""
+    """The differences found so far, and how many are counted."""
 
-    def __init__(self, mask: Mask) -> None:
+    def __init__(self, mask: Mask, counted: int) -> None:
         self.found: list[FieldChange] = []
         self._mask = mask
+        self._counted = counted
 
     def compare(self, path: str, before: Any, after: Any, depth: int) -> None:
         """Add the differences of two values, until there are more than anybody counts."""
-        if len(self.found) > _COUNTED or _is_equal(before, after):
+        if len(self.found) > self._counted or _is_equal(before, after):
             return
         if depth < _DEEPEST and after.__class__ is dict and (before.__class__ is dict or (before is None and after)):
             self._members(path, before or {}, after, depth + 1)

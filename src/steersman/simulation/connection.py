@@ -12,7 +12,7 @@ from typing import Never, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 from steersman.apiserver.server import ApiServer
-from steersman.clock import Timer
+from steersman.clock import Clock, Timer
 from steersman.protocol.confidential import is_confidential
 from steersman.protocol.http import SAFE_METHODS, App, Exchange, Request, Response, Stream
 from steersman.randomness import Randomness
@@ -44,6 +44,7 @@ _REFUSALS: dict[str, Callable[[], Response]] = {
     "internal-error": lambda: failure(500, "InternalError", _INJECTED),
     "unavailable": lambda: failure(503, "ServiceUnavailable", _INJECTED),
     "read-error": lambda: failure(500, "InternalError", _INJECTED),
+    "read-unauthorized": lambda: failure(401, "Unauthorized", _INJECTED),
 }
 
 
@@ -52,7 +53,7 @@ class Network:
     """What the connections of all instances of one run share."""
 
     server: ApiServer
-    clock: SimulatedClock
+    clock: Clock
     plan: Plan
     recording: Recording = field(default_factory=Recording)
     #: Faults that struck, in order.
@@ -61,6 +62,10 @@ class Network:
     deposed_writes: list[str] = field(default_factory=list)
     #: The number of writes at which a run is taken to write without end, and is cut off.
     most_writes: int = 5_000
+    #: Whether there are objects of users; how to recreate all of them, now or soon.
+    has_objects: Callable[[], bool] = lambda: False
+    recreate: Callable[[], Awaitable[None]] | None = None
+    recreate_soon: Callable[[], None] = lambda: None
     chance: Randomness = field(init=False)
 
     def __post_init__(self) -> None:
@@ -71,6 +76,19 @@ class Network:
     def trace(self, text: str) -> None:
         """Record a line with its time."""
         self.recording.trace.append(f"{self.clock.monotonic():.3f} {text}")
+
+    def is_step(self, path: str) -> bool:
+        """Return whether requests to a path are steps at which faults strike."""
+        return _NOT_STEPS.isdisjoint(path.split("/")[-2:])
+
+    def fault_at(self, step: WriteStep | ReadStep | EventStep) -> Fault | None:
+        """Return the fault of the plan that strikes at a step that was just recorded."""
+        return self.plan.at(step.place, step.number)
+
+    def stall(self, seconds: float) -> None:
+        """Advance the time while the process stands still; only virtual time can."""
+        if isinstance(self.clock, SimulatedClock):
+            self.clock.stall(seconds)
 
     def strikes(self, fault: Fault) -> None:
         """Record that a fault strikes now."""
@@ -116,6 +134,10 @@ class Connection:
         """Wait until the instance crashes or is asked to stop."""
         await self._ended.wait()
 
+    def recreate_soon(self) -> None:
+        """Recreate the objects of users soon."""
+        self._network.recreate_soon()
+
     def later(self, seconds: float, callback: Callable[[], object]) -> Timer:
         """Call back after virtual seconds, whether the instance lives or not."""
         return self._network.clock.call_later(seconds, callback)
@@ -154,7 +176,7 @@ class Connection:
         path, _, query = request.target.partition("?")
         if request.method in SAFE_METHODS and "watch=" in query:
             return self._watch(app, request, exchange)
-        if not _NOT_STEPS.isdisjoint(path.split("/")[-2:]):
+        if not self._network.is_step(path):
             return app.handle(request, exchange)
         self._trace(f"{request.method} {request.target}")
         traced = InterceptedExchange(exchange, lambda response: self._respond(exchange, response))
@@ -175,20 +197,22 @@ class Connection:
 
     def _note_read(self, path: str) -> Fault | None:
         recording = self._network.recording
-        recording.reads.append(ReadStep(len(recording.reads) + 1, self._instance, path))
-        return self._network.plan.at("read", len(recording.reads))
+        step = ReadStep(len(recording.reads) + 1, self._instance, path)
+        recording.reads.append(step)
+        return self._network.fault_at(step)
 
     def _note_write(self, request: Request, path: str) -> Fault | None:
         recording = self._network.recording
         number = len(recording.writes) + 1
         body = b"" if is_confidential(request.target) else request.body
-        step = WriteStep(number, self._instance, request.method, path, self._network.clock.monotonic(), body)
+        now, has_objects = self._network.clock.monotonic(), self._network.has_objects()
+        step = WriteStep(number, self._instance, request.method, path, now, body, has_objects)
         recording.writes.append(step)
         if holder := self._holder():
             self._network.deposed_writes.append(f"write {number}, {step}, although {holder} holds the lease")
         if number == self._network.most_writes:
             self.crash()
-        return self._network.plan.at("write", number)
+        return self._network.fault_at(step)
 
     async def carry_out(self, write: str, work: Callable[[], Awaitable[T]]) -> T:
         """Carry out a write to another system; crashes strike it as any other."""
@@ -236,10 +260,11 @@ class Connection:
         """Record an event that arrives; return the fault that strikes at it."""
         recording = self._network.recording
         number = len(recording.events) + 1
-        step = EventStep(number, self._instance, collection, frame.type, frame.path, frame.version)
+        has_objects = self._network.has_objects()
+        step = EventStep(number, self._instance, collection, frame.type, frame.path, frame.version, has_objects)
         recording.events.append(step)
         self._trace(f"event {step} {frame.version}")
-        fault = self._network.plan.at("event", number)
+        fault = self._network.fault_at(step)
         if fault is not None:
             self._network.strikes(fault)
         return fault
@@ -287,8 +312,16 @@ class Connection:
             return app.handle(
                 request, InterceptedExchange(exchange, lambda response: respond(self, exchange, response))
             )
+        if fault.kind == "recreated":
+            return self._after_recreation(app, request, exchange)
         _BEFORE[fault.kind](self, request)
         return app.handle(request, exchange)
+
+    async def _after_recreation(self, app: App, request: Request, exchange: InterceptedExchange) -> None:
+        if self._network.recreate is not None:
+            await self._network.recreate()
+        if not self.is_cut and (work := app.handle(request, exchange)) is not None:
+            await work
 
     def _touch(self, request: Request) -> None:
         path = request.target.partition("?")[0].removesuffix("/status")
@@ -300,7 +333,7 @@ class Connection:
         self._clock.skew += by
 
     def _stall(self) -> None:
-        self._network.clock.stall(_STALL)
+        self._network.stall(_STALL)
 
     def _cut_off(self) -> None:
         self._cut_off_until = self._network.clock.monotonic() + _CUT_OFF
