@@ -8,7 +8,7 @@ import asyncio
 import builtins
 import logging
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, MutableMapping
 from copy import copy
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -166,7 +166,8 @@ class Context(Generic[K]):
             informer = None
             self._environment.caches.hint(kind)
             selectors = {"label_selector": str(wanted), "field_selector": field_selector}
-            found = await self._run.trace.request(_listed(self._client.list(kind, namespace=place, **selectors)))
+            listed = self._client.list(kind, namespace=place, **selectors)
+            found = await self._run.trace.request(_all(listed))
         self._run.trace.read_list(kind, len(found), informer)
         self._run.saw(found)
         return found
@@ -192,7 +193,7 @@ class Context(Generic[K]):
             informer = None
             selectors = {"label_selector": str(wanted), "field_selector": field_selector}
             listed = self._client.list_metadata(kind, namespace=place, **selectors)
-            found = await self._run.trace.request(_listed(listed))
+            found = await self._run.trace.request(_all(listed))
         self._run.trace.read_list(kind, len(found), informer)
         return found
 
@@ -483,5 +484,5 @@ class Context(Generic[K]):
         return f"<Context of {self._obj!r} why={[str(cause) for cause in self._why]}>"
 
 
-async def _listed(objects: AsyncIterator[T]) -> list[T]:
-    return [obj async for obj in objects]
+async def _all(objects: AsyncIterable[T]) -> builtins.list[T]:
+    return [one async for one in objects]
