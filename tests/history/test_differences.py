@@ -1,4 +1,4 @@
-"""Which fields two documents differ in, as people name them."""
+"""Which fields of two documents differ, by the names that users know."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ from steersman.history.differences import LIMIT, field_changes, object_changes, 
 def test_a_changed_field_is_named_with_both_values(
     before: dict[str, Any], after: dict[str, Any], expected: list[str]
 ) -> None:
-    """A person looks for the one field that flaps; the name is the path that they would write."""
+    """A user searches for the one field that keeps changing, by the path that they would write."""
     assert [str(one) for one in field_changes(before, after)[0]] == expected
 
 

@@ -1,4 +1,4 @@
-"""What is remembered of an operator's reconciles, and what is dropped when there is no room."""
+"""What is stored about an operator's reconciles, and what is dropped at the limits."""
 
 import threading
 from datetime import UTC, datetime
@@ -34,14 +34,14 @@ def named(name: str) -> ObjectName:
 
 
 def run(name: str, number: int, message: str = "") -> Reconcile:
-    """Make a reconcile."""
+    """Return a reconcile."""
     return Reconcile(
         controller="site", object=named(name), uid="u", number=number, started=NOW, seconds=0.001, message=message
     )
 
 
-def test_a_reconcile_comes_back_as_it_was_added() -> None:
-    """Records are kept as bytes: a field that is lost on the way would be missing in every view."""
+def test_a_record_is_read_as_it_was_added() -> None:
+    """Records are stored as bytes: a field lost in encoding would be missing in every view."""
     full = Reconcile(
         controller="site",
         object=named("a"),
@@ -71,8 +71,8 @@ def test_a_reconcile_comes_back_as_it_was_added() -> None:
     assert history.last(named("a")) == full
 
 
-def test_each_object_keeps_its_newest() -> None:
-    """A busy object must not push out the last words of a quiet one."""
+def test_each_object_keeps_its_newest_records() -> None:
+    """A busy object must not push out the last records of a quiet one."""
     history = History(HistoryLimits(per_object=3))
     history.add(run("quiet", 1))
     for number in range(50):
@@ -84,8 +84,8 @@ def test_each_object_keeps_its_newest() -> None:
 
 
 @pytest.mark.parametrize("limits", [HistoryLimits(records=10), HistoryLimits(bytes=1000)])
-def test_the_whole_is_bounded_in_number_and_in_bytes(limits: HistoryLimits) -> None:
-    """Ten thousand objects with twenty records each would be 100 MB; the oldest of all goes first."""
+def test_the_total_is_bounded_in_number_and_in_bytes(limits: HistoryLimits) -> None:
+    """Ten thousand objects with twenty records each would be 100 MB; the oldest of all is dropped first."""
     history = History(limits)
     for number in range(200):
         history.add(run(f"site-{number}", number, "x" * 50))
@@ -96,7 +96,7 @@ def test_the_whole_is_bounded_in_number_and_in_bytes(limits: HistoryLimits) -> N
     assert len(history.objects()) == len(history)
 
 
-def test_a_record_that_is_larger_than_all_room_is_not_kept() -> None:
+def test_a_record_larger_than_the_limit_is_not_kept() -> None:
     """The limit holds whatever an author writes into a message."""
     history = History(HistoryLimits(bytes=500))
     history.add(run("a", 1, "x" * 1000))
@@ -104,8 +104,8 @@ def test_a_record_that_is_larger_than_all_room_is_not_kept() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 60) | st.none())))
-def test_the_books_agree_whatever_happens(steps: list[tuple[str, int | None]]) -> None:
-    """Numbers and bytes are counted while records come, go and are forgotten: they must be those of the records."""
+def test_the_counts_agree_with_the_records(steps: list[tuple[str, int | None]]) -> None:
+    """Numbers and bytes are counted while records are added and dropped: they must be those of the records."""
     history = History(HistoryLimits(per_object=3, records=6, bytes=900))
     for number, (name, size) in enumerate(steps):
         if size is None:
@@ -133,7 +133,7 @@ def test_listeners_are_notified_until_they_end() -> None:
 
 
 def test_it_can_be_read_while_another_thread_adds() -> None:
-    """The web view reads from its own thread; an OrderedDict that changes while it is read raises."""
+    """The web view reads in its own thread; an OrderedDict that changes during iteration raises."""
     history = History(HistoryLimits(per_object=5, records=50))
     stop, failures = threading.Event(), list[BaseException]()
 

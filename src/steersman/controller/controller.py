@@ -54,6 +54,7 @@ from steersman.controller.run.environment import ReconcileEnvironment
 from steersman.controller.run.external_writes import ExternalWrites
 from steersman.controller.run.malformed import REASON, mark_malformed
 from steersman.controller.run.reconcile_record import RunEnd, RunTiming, malformed_record
+from steersman.controller.run.recording import Masking, RunNotes, current_notes, recording_of
 from steersman.controller.run.run_log import log_run
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.run_trace import name_of, named
@@ -88,7 +89,10 @@ UNWATCHED_RECHECK = 30.0
 
 
 class Controller(Generic[K]):
-    """Runs one reconciler. Call ``attach``, run the informers, then ``wait_synced``, then ``run``."""
+    """Runs one reconciler. Call ``attach``, run the informers, then ``wait_synced``, then ``run``.
+
+    Create all controllers that share informers before the first is attached: they share more caches then.
+    """
 
     def __init__(self, reconciler: Reconciler[K], options: ControllerOptions) -> None:
         self.reconciler = reconciler
@@ -97,6 +101,7 @@ class Controller(Generic[K]):
         self.queue: WorkQueue[ObjectKey, Cause] = WorkQueue(clock=options.clock, observer=options.queue_observer)
         #: The reconciled objects.
         self._own = self._cache(reconciler.kind, reconciler.scope)
+        self._open_whole_caches()
         self._caches = KindCaches(reconciler.name, reconciler.kind)
         self._ranks = Ranks(self._own, reconciler.options.priority, self._on_priority_failed)
         self._subscriptions: list[tuple[Trigger, Informer[Any], Subscription]] = []
@@ -142,6 +147,17 @@ class Controller(Generic[K]):
             name = f"{reconciler.name}/{informer.resource.plural}"
             subscription = informer.add_handler(_ChangeListener(self, trigger, informer), name=name, resync=resync)
             self._subscriptions.append((trigger, informer, subscription))
+
+    def _open_whole_caches(self) -> None:
+        """Open the caches of whole owned objects: watches of metadata, of this and of other controllers, share them."""
+        options = self.reconciler.options
+        scopes = [
+            *((owned.kind, owned) for owned in options.owned),
+            *((watch.kind, watch) for watch in options.watches),
+        ]
+        for kind, scope in scopes:
+            if not scope.is_metadata_only(resource_of(kind)):
+                self._cache(kind, scope)
 
     def _cache(self, kind: type[C], scope: Scope) -> Informer[C]:
         return self._options.informers.get(kind, scope.selection(resource_of(kind), self._options.namespaces))
@@ -235,6 +251,15 @@ class Controller(Generic[K]):
 
     # From a change to a key.
 
+    def reconcile_now(self, key: ObjectKey) -> bool:
+        """Request a run of an object, even if its last run gave up; return whether the cache has it."""
+        if self._own.store.get(key) is None:
+            return False
+        state = self._states.of(key)
+        state.given_up = state.cool_until = None
+        self._wake(key)
+        return True
+
     def _wake(self, key: ObjectKey) -> None:
         self._wake_for(key, Cause(CauseType.REQUESTED))
 
@@ -321,6 +346,19 @@ class Controller(Generic[K]):
         ):
             await self._reconcile(state, request, record)
 
+    async def run_once(self, key: ObjectKey, causes: tuple[Cause, ...], *, failures: int = 0) -> bool:
+        """Reconcile an object of the cache now, in this task and whatever the queue says; return whether it is there.
+
+        For replays: no worker may run. ``failures`` is how many runs before it failed in a row.
+        """
+        record = self._own.store.get(key)
+        if record is None:
+            return False
+        state = self._states.of(key)
+        state.failures = failures
+        await self._reconcile(state, ReconcileRequest(key, NORMAL, causes, 0), record)
+        return True
+
     async def _reconcile(self, state: KeyState, request: ReconcileRequest, record: Record) -> None:
         try:
             obj = decode(self.reconciler.kind, record.data)
@@ -329,7 +367,10 @@ class Controller(Generic[K]):
             return
         self._runs += 1
         state.runs += 1
-        run = RunRecord(obj, self._caches, partial(self._on_write, state), self._options.secrets, self._clock)
+        notes = None if self._options.recordings is None else RunNotes()
+        run = RunRecord(
+            obj, self._caches, partial(self._on_write, state), self._options.secrets, self._clock, notes=notes
+        )
         ctx = self._context(run, request, state.runs)
         started, began_at = self._clock.monotonic(), self._clock.now()
         ended = RunEnd(
@@ -340,11 +381,14 @@ class Controller(Generic[K]):
         attempt = Attempt(
             self.reconciler, run, ctx, self._clock, failures=state.failures, is_stopping=self._workers.is_stopping
         )
+        current_notes.set(notes)
         try:
             outcome = await attempt.run()
         except BaseException:
             self._record(ended, Stopped(), RunTiming(began_at, self._clock.monotonic() - started))
             raise
+        finally:
+            current_notes.set(None)
         seconds = self._clock.monotonic() - started
         if isinstance(outcome, RetryLater):
             # The reason is a cause of the next run, which may not have read the Secrets that it quotes.
@@ -376,12 +420,22 @@ class Controller(Generic[K]):
         try:
             record = ended.record(outcome, timing)
             self._options.history.add(record)
+            self._keep_recording(ended.run, record)
         except Exception as error:  # noqa: BLE001 - see above
             extra = {"controller": self.reconciler.name, "key": str(ended.state.key), "error": text_of(error)}
             _log.warning("a run is missing in the history", extra=extra)
         if self._options.tracer is not None:
             self._options.tracer.end(ended.span, record)
         return record
+
+    def _keep_recording(self, run: RunRecord[Any], reconcile: history.Reconcile) -> None:
+        """Keep what a run read and sent, if that was asked for."""
+        if self._options.recordings is None or run.notes is None or run.notes.is_too_much:
+            return
+        masking = Masking(run.redactor(), run.secret_values())
+        manager = self._options.client.field_manager
+        recording = recording_of(run.notes, reconcile, masking, operator=self._options.target, manager=manager)
+        self._options.recordings.add(recording)
 
     def _span(self, obj: K, started: datetime) -> Any:
         """Begin the span of a run, if there is a tracer."""
@@ -461,7 +515,7 @@ class Controller(Generic[K]):
         self.queue.forget(state.key)
         cache = self._caches.complete(outcome.kind, outcome.key.namespace)
         store = cache.store if cache is not None else None
-        watched = self._waits.wait(state, outcome.kind, outcome.key, store)
+        watched = self._waits.wait(state, outcome.kind, outcome.key, store, outcome.seen)
         recheck = outcome.recheck if watched else min(outcome.recheck, UNWATCHED_RECHECK)
         priority = self._ranks.priority(state.key, NORMAL)
         self.queue.add_after(state.key, recheck, priority=priority, causes=(Cause(CauseType.TIMER),))

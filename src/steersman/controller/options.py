@@ -10,6 +10,7 @@ from steersman.clock import Clock
 from steersman.controller.reports.failures import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.history.history import History
+from steersman.history.recordings import Recordings
 from steersman.history.records import ObjectName, Reconcile
 from steersman.history.redaction import SecretMemory
 from steersman.informer.informers import Informers
@@ -60,6 +61,10 @@ class ControllerOptions(Struct, frozen=True, kw_only=True):
     tracer: RunTracer | None = None
     #: Recognises the contents of Secrets in texts; shared by all controllers of a process.
     secrets: SecretMemory = field(default_factory=SecretMemory)
+    #: Where each reconcile is recorded with all that it reads and sends; ``None`` records nothing.
+    recordings: Recordings | None = None
+    #: The operator as ``module:name``, for recordings.
+    target: str = ""
     #: Notified of each exception that an author's function raises unexpectedly.
     on_failure: FailureListener = ignore_failure
     queue_observer: QueueObserver | None = None

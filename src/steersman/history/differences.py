@@ -155,7 +155,7 @@ def _is_text(value: Any) -> bool:
 
 
 class _Comparison:
-    """The differences found so far."""
+    """The differences found so far, and how many are counted."""
 
     def __init__(self, mask: Mask, counted: int) -> None:
         self.found: list[FieldChange] = []

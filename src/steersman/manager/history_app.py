@@ -7,6 +7,7 @@
     GET /webhooks                                     the newest reviews: a list of `WebhookCall`
     GET /leadership                                   when it began and ceased to lead: a list of `LeadershipChange`
     GET /object?resource=NAME&namespace=NAME&name=NAME   an `ObjectView`; the resource by any of its names
+    GET /recordings?…                                 a list of `Recording` of an object, named as above
 
 It only reads. What it serves is masked, but not public: it listens on private sockets and on loopback only.
 """
@@ -25,6 +26,7 @@ from steersman.protocol.http import Exchange, Request, Response
 HISTORY_PORT = 8082
 #: Characters of a request that an error quotes.
 _SHOWN = 100
+_NOT_RECORDED = "this operator does not record what reconciles read: run it with --record, or use `steer dev`"
 _JSON = [("content-type", "application/json"), ("cache-control", "no-store")]
 
 
@@ -39,7 +41,8 @@ class HistoryApp:
             "/objects": lambda _: _answer(source.summaries()),
             "/webhooks": lambda _: _answer(source.history.calls()),
             "/leadership": lambda _: _answer(source.history.leadership()),
-            "/object": self._object,
+            "/object": lambda query: self._about(query, lambda name: _answer(source.view(name))),
+            "/recordings": lambda query: self._about(query, self._recordings),
         }
 
     def handle(self, request: Request, exchange: Exchange) -> None:
@@ -53,14 +56,20 @@ class HistoryApp:
         else:
             exchange.respond(page(dict(parse_qsl(query))))
 
-    def _object(self, query: dict[str, str]) -> Response:
+    def _recordings(self, name: ObjectName) -> Response:
+        found = self._source.recordings(name)
+        if found is None:
+            return _error(409, _NOT_RECORDED)
+        return _answer(found)
+
+    def _about(self, query: dict[str, str], answer: Callable[[ObjectName], Response]) -> Response:
         asked = query.get("resource", "")
         found = next((one for one in self._resources if _is_called(one, asked)), None)
         if found is None:
             known = ", ".join(sorted(one.gvk.kind for one in self._resources)) or "none"
             return _error(404, f"the operator reconciles no {asked[:_SHOWN]!r}; it reconciles {known}")
         namespace = query.get("namespace", "") if found.namespaced else ""
-        return _answer(self._source.view(ObjectName(found.gvk.kind, namespace, query.get("name", ""), found.gvk.group)))
+        return answer(ObjectName(found.gvk.kind, namespace, query.get("name", ""), found.gvk.group))
 
 
 def _is_called(resource: ApiResource, name: str) -> bool:

@@ -15,6 +15,7 @@ from steersman.clock import Clock
 from steersman.controller.controller import Controller
 from steersman.errors import DecodeError
 from steersman.history.history import History
+from steersman.history.recordings import Recording, Recordings
 from steersman.history.records import ConditionRecord, KeyPhase, KeyState, ObjectName, ObjectView
 from steersman.history.state import (
     CacheState,
@@ -61,6 +62,7 @@ class OperatorFacts(Struct, frozen=True):
     cluster: str
     namespaces: tuple[str, ...]
     started: datetime
+    recordings: Recordings | None = None
 
 
 class LiveIntrospection:
@@ -132,6 +134,11 @@ class LiveIntrospection:
                 reconciles=reconciles,
             )
         return absent
+
+    def recordings(self, name: ObjectName) -> list[Recording] | None:
+        """Return what the newest reconciles of an object read and sent; ``None`` if that is not recorded."""
+        kept = self._facts.recordings
+        return None if kept is None else kept.of(self.view(name).object)
 
     def tree(self, name: ObjectName) -> TreeNode | None:
         """Return an object and what it owns, as far as the caches show it; ``None`` if it is not there."""

@@ -39,9 +39,11 @@ from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions, RunTracer
 from steersman.controller.reports.failures import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
+from steersman.controller.run.recording import RecordingTransport
 from steersman.errors import ConfigError, LeadershipLost
 from steersman.history.history import History
-from steersman.history.records import LeadershipChange, WebhookCall
+from steersman.history.recordings import Recordings
+from steersman.history.records import LeadershipChange, ObjectName, WebhookCall
 from steersman.history.redaction import Redactor, SecretMemory
 from steersman.history.state import LeadershipState
 from steersman.informer.changes import Change
@@ -111,6 +113,9 @@ class ManagerOptions:
     history: tuple[Listen, ...] = ()
     #: Where the web view is served, and to whom; ``None`` for nowhere.
     web_view: WebViewServing | None = None
+    #: Keep what reconciles read and send, for tests and replays: each operator's ``module:name`` by its name.
+    #: ``None`` keeps nothing.
+    record: Mapping[str, str] | None = None
     #: Seconds that current runs get to finish.
     grace: float = 30.0
     #: Seconds that caches get to sync.
@@ -156,6 +161,8 @@ class Manager:
         self.history = History()
         self.history.listen(self.metrics.count)
         self._secrets = SecretMemory()
+        #: What the newest reconciles read and sent; ``None`` unless that was asked for.
+        self.recordings = None if self._options.record is None else Recordings()
         self._informers: Informers | None = None
         self.health = Checks()
         self.readiness = Checks()
@@ -197,6 +204,12 @@ class Manager:
         """Whether every controller has handled all changes that its caches have received."""
         return all(controller.is_idle for controller in self._controllers)
 
+    def reconcile_now(self, name: ObjectName) -> bool:
+        """Request a run of an object; return whether an operator reconciles it."""
+        kinds = [(one, one.reconciler.resource.gvk) for one in self._controllers]
+        found = [one for one, gvk in kinds if name.kind == gvk.kind and name.group in ("", gvk.group)]
+        return sum(controller.reconcile_now(name.key) for controller in found) > 0
+
     async def wait_ready(self) -> None:
         """Wait until every controller runs."""
         await self._ready.wait()
@@ -216,7 +229,9 @@ class Manager:
             await self._serve_probes(stack)
             await self._serve_history(stack)
             if self._options.web_view is not None:
-                view = serving_web_view(self._options.web_view, self.introspection, self._operators, self._clock)
+                serving = self._options.web_view
+                actions = None if serving.make_actions is None else serving.make_actions(self.reconcile_now)
+                view = serving_web_view(serving, self.introspection, self._operators, self._clock, actions)
                 await stack.enter_async_context(view)
             leadership = self._leadership = await stack.enter_async_context(self._election())
             informers = self._informers = Informers(ApiConnection(self._transport, self._clock, self._randomness))
@@ -296,6 +311,7 @@ class Manager:
             self._options.cluster,
             self._options.namespaces,
             self._started,
+            self.recordings,
         )
         return LiveIntrospection(
             facts,
@@ -329,6 +345,8 @@ class Manager:
         transport: Transport = self._transport
         if leadership is not None:
             transport = FencedTransport(transport, leadership)
+        if self.recordings is not None:
+            transport = RecordingTransport(transport)
         self._controllers.clear()
         self._background.clear()
         for operator in self._operators:
@@ -340,6 +358,8 @@ class Manager:
                 for reconciler in operator.reconcilers
             ]
             self._background += [(operator.name, client, function) for function in operator.background_functions]
+        for controller in self._controllers:
+            controller.attach()
         self.metrics.observe(self._controllers, informers)
         required: dict[str, dict[Informer[Any], None]] = {}
         for controller in self._controllers:
@@ -379,14 +399,14 @@ class Manager:
             carry_out=self._options.carry_out,
             namespaces=self._options.namespaces,
             history=self.history,
+            recordings=self.recordings,
+            target=(self._options.record or {}).get(client.field_manager, ""),
             secrets=self._secrets,
             tracer=self._options.tracing,
             queue_observer=self.metrics.queue(name),
             on_failure=self._options.on_failure,
         )
-        controller = Controller(reconciler, options)
-        controller.attach()
-        return controller
+        return Controller(reconciler, options)
 
     async def _await_kinds(self, stack: AsyncExitStack, informers: Informers) -> None:
         """Retry optional kinds that are not served yet whenever a CRD changes, without waiting for the back-off."""

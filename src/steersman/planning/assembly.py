@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from secrets import token_bytes
 from typing import Any
 
-from steersman.history.differences import Mask, field_changes, without_bookkeeping
+from steersman.history.differences import field_changes, without_bookkeeping
 from steersman.history.records import FieldChange, ObjectName
 from steersman.history.redaction import Redactor, SecretMemory
 from steersman.json_types import JsonObject
@@ -52,7 +52,7 @@ class Assembly:
     def __init__(self, shadow: Shadow, redaction: Redaction) -> None:
         self._shadow = shadow
         self._redaction = redaction
-        self._masks: dict[str, Mask] = {}
+        self._redactors: dict[str, Redactor] = {}
 
     def changes_by_run(self) -> dict[RunOf | None, list[Change]]:
         """Return every change, by the run that first wrote the object."""
@@ -97,11 +97,11 @@ class Assembly:
     ) -> tuple[FieldChange, ...]:
         if is_secret:
             return _secret_fields(old or {}, new or {})
-        return field_changes(old or {}, new or {}, self._mask(namespace), limit=MOST_FIELDS)[0]
+        return field_changes(old or {}, new or {}, self._redactor(namespace).text, limit=MOST_FIELDS)[0]
 
-    def _mask(self, namespace: str) -> Mask:
+    def _redactor(self, namespace: str) -> Redactor:
         """Return what masks the contents of the Secrets of a namespace that the plan has read."""
-        known = self._masks.get(namespace)
+        known = self._redactors.get(namespace)
         if known is None:
             records = self._shadow.server.objects.records_of("secrets", namespace) if namespace else []
             former = [
@@ -111,7 +111,7 @@ class Assembly:
             values = [value for document in documents for value in _secret_values(document)]
             memory = SecretMemory()
             memory.learn(values)
-            known = self._masks[namespace] = Redactor(memory, values).text
+            known = self._redactors[namespace] = Redactor(memory, values)
         return known
 
 
@@ -125,8 +125,10 @@ def _secret_fields(old: JsonObject, new: JsonObject) -> tuple[FieldChange, ...]:
             for key in dict.fromkeys([*before, *after])
             if before.get(key) != after.get(key)
         ]
-    plain = [{key: value for key, value in one.items() if key not in ("data", "stringData")} for one in (old, new)]
-    return (*field_changes(plain[0], plain[1], limit=MOST_FIELDS)[0], *fields)
+    before, after = (
+        {key: value for key, value in one.items() if key not in ("data", "stringData")} for one in (old, new)
+    )
+    return (*field_changes(before, after, limit=MOST_FIELDS)[0], *fields)
 
 
 def counted(calls: Iterable[MissedCall]) -> tuple[Call, ...]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steersman.cli.dev.announcement import announced
 from steersman.cli.dev.kubeconfig_file import OWN_FOLDER, KubeconfigFile, kubeconfig_file
 from steersman.cli.dev.local_cluster import local_cluster
 from steersman.cli.dev.log_reports import ReportHandler
@@ -109,6 +110,7 @@ class Session:
             self._kubeconfig = file = stack.enter_context(
                 kubeconfig_file(options.kubeconfig, keep=options.data is not None)
             )
+            stack.enter_context(announced(options.kubeconfig))
             stack.push_async_callback(calls.close)
             async with background(self._supervise(), name="supervisor"):
                 await self._tried.wait()

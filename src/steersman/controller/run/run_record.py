@@ -1,6 +1,6 @@
 """`RunRecord`: what one run did and asked for. `Context` fills it for the controller; authors do not see it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from steersman.client.interfaces import Written
@@ -8,6 +8,7 @@ from steersman.clock import Clock
 from steersman.controller.keys.key_state import WatchedSelection
 from steersman.controller.reports.writes import Target, Write, target_of
 from steersman.controller.run.environment import Caches, covers, is_secret
+from steersman.controller.run.recording import RunNotes
 from steersman.controller.run.run_trace import RunTrace, name_of
 from steersman.controller.run.status_draft import READY
 from steersman.history.records import Verb
@@ -33,8 +34,21 @@ class OnWrite(Protocol):
 class RunRecord(Generic[K]):
     """The record of one run for one object."""
 
-    def __init__(self, obj: K, caches: Caches, on_write: OnWrite, memory: SecretMemory, clock: Clock) -> None:
+    def __init__(
+        self,
+        obj: K,
+        caches: Caches,
+        on_write: OnWrite,
+        memory: SecretMemory,
+        clock: Clock,
+        *,
+        notes: RunNotes | None = None,
+    ) -> None:
         self.obj = obj
+        #: Everything that the run reads and sends; ``None`` unless it is recorded.
+        self.notes = notes
+        if notes is not None:
+            notes.saw([obj])
         self._memory = memory
         self._caches = caches
         self._on_write = on_write
@@ -63,12 +77,21 @@ class RunRecord(Generic[K]):
 
     # Secrets: their contents must not appear in a report.
 
-    def saw(self, objects: Iterable[KubeObject]) -> None:
-        """Register the Secrets among objects that the run has read or written."""
+    def saw(self, objects: Sequence[KubeObject]) -> None:
+        """Register objects that the run has read or written: the Secrets among them, and all if it is recorded."""
+        if self.notes is not None:
+            self.notes.saw(objects)
         secrets = [obj for obj in objects if is_secret(type(obj))]
         if secrets:
             self._secrets += secrets
             self._memory.learn(_contents(secrets))
+
+    def secret_values(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the values of the Secrets that this run has read or written, with their names."""
+        for secret in self._secrets:
+            yield from (secret.data or {}).items()
+            for name, text in (secret.string_data or {}).items():
+                yield name, text.encode("utf-8", "surrogatepass")
 
     def redactor(self) -> Redactor | None:
         """Return what masks the contents of Secrets in texts about this run; ``None`` if the process knows none."""

@@ -30,8 +30,8 @@ NOW = datetime.fromtimestamp(400.0, UTC)
 COUNTS = [("CustomPod", Count(1)), ("Pod", Count(3, 3, 2))]
 
 
-def busy_board() -> DashboardState:
-    """Give a board on which everything has happened, and more than fits."""
+def busy_dashboard() -> DashboardState:
+    """Return a dashboard on which everything has happened, and more than fits."""
     dashboard = DashboardState("folder")
     dashboard.take(Loaded("custompod", ["custompod"], [Kind("CustomPod", "custompods.mock.com")]))
     dashboard.take(Running(0.0, "custompod"))
@@ -77,23 +77,23 @@ def lines(
 @pytest.mark.parametrize("size", [(80, 24), (140, 50), (200, 24), (60, 18)], ids=str)
 @pytest.mark.parametrize("is_busy", [True, False])
 def test_it_fills_the_terminal_and_no_line_is_too_long(size: tuple[int, int], *, is_busy: bool) -> None:
-    """A line more and everything would jump; a line too long and the terminal breaks it."""
+    """One line more would scroll the screen; a line too long would be wrapped by the terminal."""
     width, height = size
-    shown = lines(busy_board() if is_busy else DashboardState("folder"), width, height)
+    shown = lines(busy_dashboard() if is_busy else DashboardState("folder"), width, height)
     assert len(shown) == height
     assert max(map(len, shown)) <= width
     assert shown[-1].startswith("Ctrl-C ends it")
 
 
 @pytest.mark.parametrize("size", [(20, 5), (1, 1), (400, 3)], ids=str)
-def test_a_tiny_terminal_is_no_reason_to_fail(size: tuple[int, int]) -> None:
-    """Somebody drags the window's edge."""
-    assert lines(busy_board(), *size)
+def test_a_tiny_terminal_does_not_fail(size: tuple[int, int]) -> None:
+    """Users resize windows."""
+    assert lines(busy_dashboard(), *size)
 
 
-def test_it_shows_what_matters() -> None:
-    """What to type, how it stands, the newest runs and lines, and the error with its place."""
-    shown = lines(busy_board(), 100, 30)
+def test_it_shows_commands_state_runs_and_errors() -> None:
+    """What to type, the state, the newest runs and log lines, and the error with its location."""
+    shown = lines(busy_dashboard(), 100, 30)
     text = "\n".join(shown)
     assert shown[0].startswith("custompod  running")
     assert shown[0].endswith("1:02:03")
@@ -105,8 +105,8 @@ def test_it_shows_what_matters() -> None:
     assert "[red]no markup[/red]" in text
 
 
-def test_a_broken_file_is_told_with_its_place() -> None:
-    """The reason why nothing happens stands in the middle of the screen."""
+def test_a_broken_file_is_shown_with_its_location() -> None:
+    """The reason why nothing happens is in the middle of the screen."""
     dashboard = DashboardState("folder")
     dashboard.take(Changed(1.0, ["custompod/main.py", "custompod/operator.py"]))
     dashboard.take(Failed(2.0, "SyntaxError: invalid syntax", "custompod/main.py:7"))
@@ -116,17 +116,17 @@ def test_a_broken_file_is_told_with_its_place() -> None:
     assert "SyntaxError: invalid syntax" in text
 
 
-def test_colours_say_nothing_that_words_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not everybody sees them, and NO_COLOR takes them away."""
+def test_colours_add_nothing_that_words_do_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not every user sees them, and NO_COLOR removes them."""
     monkeypatch.delenv("NO_COLOR", raising=False)
-    coloured = "\n".join(lines(busy_board(), 100, 30, colour=True))
+    coloured = "\n".join(lines(busy_dashboard(), 100, 30, colour=True))
     assert "\x1b[1;32mrunning" in coloured
     monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[1;32m" not in "\n".join(lines(busy_board(), 100, 30, colour=True))
+    assert "\x1b[1;32m" not in "\n".join(lines(busy_dashboard(), 100, 30, colour=True))
 
 
-def test_a_long_path_is_folded_and_never_cut() -> None:
-    """It is there to be copied."""
+def test_a_long_path_is_wrapped_and_never_cut() -> None:
+    """Users copy it."""
     export = f"export KUBECONFIG=/home/{'somebody/' * 20}kubeconfig"
     file = io.StringIO()
     Console(file=file, width=80, height=24).print(
@@ -140,7 +140,7 @@ def test_a_long_path_is_folded_and_never_cut() -> None:
 def test_what_does_not_fit_is_counted() -> None:
     """Six of eleven kinds look like all of them."""
     counts = [(f"Kind{number}", Count(number)) for number in range(11)]
-    text = "\n".join(lines(busy_board(), 80, 24, counts=counts))
+    text = "\n".join(lines(busy_dashboard(), 80, 24, counts=counts))
     assert "+8 more" in text
     assert "RECONCILED (+19" in text
     assert "Kind10" not in text
@@ -148,7 +148,7 @@ def test_what_does_not_fit_is_counted() -> None:
 
 def test_runs_can_be_scrolled_to_the_oldest_and_back() -> None:
     """The run that matters is seldom the last one."""
-    controls, dashboard = Controls(), busy_board()
+    controls, dashboard = Controls(), busy_dashboard()
     for key in keys_of(b"k\x1b[A\x1b[5~"):
         controls.press(key)
     text = "\n".join(lines(dashboard, 100, 30, controls=controls))
@@ -162,7 +162,7 @@ def test_runs_can_be_scrolled_to_the_oldest_and_back() -> None:
 
 def test_a_filter_is_typed_kept_and_cleared() -> None:
     """Words that an object, a controller, a result or a message has, in any order."""
-    controls, dashboard = Controls(), busy_board()
+    controls, dashboard = Controls(), busy_dashboard()
     dashboard.take(reconciled("shop", result=Result.FAILED, message="No disk", at=300.0))
     for key in keys_of(b"/disk FAILED"):
         controls.press(key)

@@ -1,4 +1,4 @@
-"""How reports read as lines."""
+"""Reports as lines of text."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -43,12 +43,12 @@ def pod(name: str, type_: CauseType = CauseType.CREATED, namespace: str = "defau
     ("seconds", "text"), [(0.0001, "0.1 ms"), (0.0031, "3.1 ms"), (0.9994, "999.4 ms"), (2, "2.0 s"), (90, "1.5 min")]
 )
 def test_durations_are_short(seconds: float, text: str) -> None:
-    """They stand in a column."""
+    """They are shown in a column."""
     assert duration(seconds) == text
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (65.9, "1:05"), (3723, "1:02:03")])
-def test_the_age_reads_as_a_clock(seconds: float, text: str) -> None:
+def test_the_age_is_shown_like_a_clock(seconds: float, text: str) -> None:
     """As terminals show it."""
     assert elapsed(seconds) == text
 
@@ -59,7 +59,7 @@ def test_causes_are_told_as_steer_why_tells_them_and_none_twice() -> None:
     assert why(run(changed, pod("a-x"), pod("a-x"))) == "spec.replicas changed 2 → 3, Pod a-x was created"
 
 
-def test_many_causes_are_counted_and_another_namespace_is_told() -> None:
+def test_many_causes_are_counted_and_another_namespace_is_shown() -> None:
     """A restart of the operator has as many causes as there are objects."""
     assert why(run(*map(pod, "abcde"), more_causes=3)).endswith("Pod c was created, 5 more")
     assert why(run(pod("a", namespace="other"))) == "Pod other/a was created"
@@ -113,14 +113,14 @@ def test_a_run_that_is_repeated_says_when(seconds: float, text: str) -> None:
     ],
 )
 def test_a_report_is_a_line_with_time_and_level(report: Report, text: str) -> None:
-    """What `--plain` writes."""
+    """The output of `--plain`."""
     shown = line_of(report)
     assert shown is not None
     assert shown[0] == f"{CLOCK} {text}"
 
 
-def test_what_the_author_prints_is_left_as_it_is_and_what_is_no_news_is_left_out() -> None:
-    """A print is for looking at, a queue's length is for the screen."""
+def test_printed_lines_are_unchanged_and_queue_lengths_are_left_out() -> None:
+    """A print is meant to be read; the length of a queue is for the screen."""
     assert line_of(Printed(AT, "  as it is")) == ("  as it is", "printed")
     assert line_of(Queues({})) is None
     assert line_of(Loaded("a", [], [Kind("Pod", "pods")])) is None
