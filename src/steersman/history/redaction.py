@@ -174,10 +174,13 @@ class Redactor:
             text = text.replace(form, MASK)
         return text
 
+    def name(self, text: str) -> str:
+        """Return a name or a path without secrets; short values are kept, for they are words there."""
+        return self._memory.mask(text, self._known)
+
     def object(self, name: ObjectName) -> ObjectName:
-        """Return the name of an object without secrets; short values are kept, for they are words there."""
-        mask, known = self._memory.mask, self._known
-        place, own = mask(name.namespace, known), mask(name.name, known)
+        """Return the name of an object without secrets."""
+        place, own = self.name(name.namespace), self.name(name.name)
         if place is name.namespace and own is name.name:
             return name
         return name._replace(namespace=place, name=own)
