@@ -58,7 +58,7 @@ from steersman.controller.run.reconcile_record import RunEnd, RunTiming, malform
 from steersman.controller.run.recording import Masking, RunNotes, current_notes, recording_of
 from steersman.controller.run.run_log import log_run
 from steersman.controller.run.run_record import RunRecord
-from steersman.controller.run.run_trace import named
+from steersman.controller.run.run_trace import name_of, named
 from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
 from steersman.controller.scope import Scope
 from steersman.controller.triggers import Trigger
@@ -377,7 +377,9 @@ class Controller(Generic[K]):
         )
         ctx = self._context(run, request, state.runs)
         started, began_at = self._clock.monotonic(), self._clock.now()
-        ended = RunEnd(self.reconciler.name, state, request, run, failures=state.failures, is_stale=state.is_stale)
+        ended = RunEnd(
+            self.reconciler.name, state, request, run, state.failures, state.is_stale, self._span(obj, began_at)
+        )
         state.is_stale = False
         snapshot = Snapshot(obj) if is_checked(self._runs) else None
         attempt = Attempt(
@@ -418,6 +420,7 @@ class Controller(Generic[K]):
 
     def _record(self, ended: RunEnd, outcome: Outcome, timing: RunTiming) -> history.Reconcile | None:
         """Add a run to the history. The run is over: nothing that goes wrong here may fail or repeat it."""
+        record: history.Reconcile | None = None
         try:
             record = ended.record(outcome, timing)
             self._options.history.add(record)
@@ -425,7 +428,8 @@ class Controller(Generic[K]):
         except Exception as error:  # noqa: BLE001 - see above
             extra = {"controller": self.reconciler.name, "key": str(ended.state.key), "error": text_of(error)}
             _log.warning("a run is missing in the history", extra=extra)
-            return None
+        if self._options.tracer is not None:
+            self._options.tracer.end(ended.span, record)
         return record
 
     def _keep_recording(self, run: RunRecord[Any], reconcile: history.Reconcile) -> None:
@@ -436,6 +440,11 @@ class Controller(Generic[K]):
         manager = self._options.client.field_manager
         recording = recording_of(run.notes, reconcile, masking, operator=self._options.target, manager=manager)
         self._options.recordings.add(recording)
+
+    def _span(self, obj: K, started: datetime) -> Any:
+        """Begin the span of a run, if there is a tracer."""
+        tracer = self._options.tracer
+        return None if tracer is None else tracer.begin(name_of(obj), started)
 
     def _look_for_mistakes(self, snapshot: Snapshot) -> None:
         """Log once which changes of the author's code have no effect."""
