@@ -288,7 +288,12 @@ async def test_reads_use_a_selective_cache_only_for_what_it_has(cluster: Cluster
         async def exists(name: str) -> bool:
             return await ctx.get(ConfigMap, name) is not None
 
+        async def has_metadata(name: str) -> bool:
+            return await ctx.get_metadata(ConfigMap, name) is not None
+
         await cost("cached", exists("web"))
+        await cost("cached metadata", has_metadata("web"))
+        await cost("metadata not selected", has_metadata("db"))
         await cost("not selected", exists("db"))
         await cost("missing", exists("none"))
         await cost("narrower list", names(ctx.list(ConfigMap, "tier=front,app=web")))
@@ -303,6 +308,8 @@ async def test_reads_use_a_selective_cache_only_for_what_it_has(cluster: Cluster
         await cluster.settle()
     assert answers == {
         "cached": (True, 0),
+        "cached metadata": (True, 0),
+        "metadata not selected": (True, 1),
         "not selected": (True, 1),
         "missing": (False, 1),
         "narrower list": (["web"], 0),

@@ -134,7 +134,10 @@ class Context(Generic[K]):
     ) -> PartialObjectMetadata | None:
         """Return the metadata of an object by name; a cache of metadata is enough for that."""
         key = self._key_for(kind, name, namespace)
-        informer = self._environment.caches.complete(kind, key.namespace)
+        caches = self._environment.caches
+        informer = caches.complete(kind, key.namespace)
+        if informer is None and (selective := caches.find(kind)) is not None and key in selective:
+            informer = selective
         if informer is not None:
             found = informer.get_metadata(key)
         else:
