@@ -32,7 +32,7 @@ class _Seconds(click.ParamType):  # type: ignore[type-arg]  # same
         except ValueError:
             seconds = -1.0
         if not 0 <= seconds < float("inf"):
-            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+            self.fail(f"{value!r} is not a number of seconds: pass 0 or more", param, ctx)
         return seconds
 
 

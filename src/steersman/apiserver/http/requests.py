@@ -28,6 +28,7 @@ from steersman.apiserver.resources.request_context import RequestContexts, User
 from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, bad_request, method_not_allowed, no_such_resource
 from steersman.apiserver.webhook_calls.replay import ReplayLog, Waits
+from steersman.apiserver.webhook_calls.targets import trace_context
 from steersman.protocol.http import Exchange, Request
 from steersman.randomness import Randomness
 
@@ -138,6 +139,7 @@ class RequestHandler:
 
     async def _wait(self, waits: Waits, log: ReplayLog, verb: str, request: ApiRequest, exchange: Exchange) -> None:
         """Run a verb again until every webhook has replied about the objects as they are now."""
+        trace_context.set(request.http.headers.get("traceparent", ""))
         for _ in range(_MOST_RUNS):
             await waits.answered()
             try:
