@@ -421,14 +421,18 @@ class Context(Generic[K]):
         """
         return self._options.services.at(url, fence=self._options.fence)
 
-    async def external_write(self, system: str, description: str, write: Callable[[], Awaitable[T]]) -> T:
+    async def external_write(
+        self, system: str, description: str, write: Callable[[], Awaitable[T]], *, planned: T | None = None
+    ) -> T:
         """Carry out a write to another system, such as a database, and return what ``write`` returns.
 
         Raises ``LeadershipLost``, without calling ``write``, if this process does not lead any more. The write is
-        counted, logged and recorded by ``system`` and ``description``, which must not contain secrets.
+        counted, logged and recorded by ``system`` and ``description``, which must not contain secrets. A plan
+        (``steer plan``) lists the write without making it, and returns ``planned`` instead.
         """
+        ended = self._run.trace.external_write
         writes = self._environment.external_writes
-        return await writes.run(system, description, write, log=self.log, on_ended=self._run.trace.external_write)
+        return await writes.run(system, description, write, planned=planned, log=self.log, on_ended=ended)
 
     def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
         """Wait in a plain ``def`` reconciler for the result of an async method: ``ctx.wait(ctx.apply(obj))``."""
