@@ -12,7 +12,7 @@ ALL = os.environ.get("STEERSMAN_SIMULATION") == "all"
 
 @pytest.mark.parametrize("example", SCENARIOS)
 def test_an_example_survives_every_single_fault(example: str) -> None:
-    """All single faults, enumerated; here one of them, so that a scenario that cannot run is noticed."""
+    """All single faults, enumerated; here two kinds of them, so that a scenario that cannot run is noticed."""
     with crash_tests_of(example) as tests:
         operator, scenario = operator_and_scenario(example, tests)
-        simulate(operator, scenario, faults="all" if ALL else "restart").raise_if_failed()
+        simulate(operator, scenario, faults="all" if ALL else ["restart", "slow-response"]).raise_if_failed()
