@@ -8,7 +8,7 @@ import asyncio
 import builtins
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
 from copy import copy
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -16,20 +16,21 @@ from typing import Any, Generic, TypeVar
 from steersman.client.client import Client
 from steersman.controller.keys.key_state import ChangeHandler
 from steersman.controller.options import EventKind
+from steersman.controller.readiness import Readiness, readiness
 from steersman.controller.reports.causes import Cause
 from steersman.controller.reports.writes import Target, target_of
 from steersman.controller.run.claims import CREATE_ONLY, Claimant, is_outdated
 from steersman.controller.run.environment import ReconcileEnvironment, covers
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.status_draft import READY
-from steersman.errors import Conflict, Invalid, SteersmanError
+from steersman.errors import Conflict, Invalid, NotReady, SteersmanError
 from steersman.history.records import Verb
 from steersman.informer.index import BY_CONTROLLER
 from steersman.informer.informer import EVERYTHING, Informer, Selection
 from steersman.informer.reader import as_selector
 from steersman.informer.record import Record
 from steersman.json_types import JsonObject
-from steersman.objects.codec import bytes_read, decode, encode
+from steersman.objects.codec import bytes_read, decode, decode_json, encode
 from steersman.objects.identity import ApiResource, ObjectKey
 from steersman.objects.resource import KubeObject, PartialObjectMetadata, Status, resource_of
 from steersman.objects.selectors import LabelSelector
@@ -121,7 +122,7 @@ class Context(Generic[K]):
         if not is_known:
             informer = None
             self._environment.caches.hint(kind)
-            found = await self._client.try_get(kind, key.name, key.namespace or None)
+            found = await self._run.trace.request(self._client.try_get(kind, key.name, key.namespace or None))
         self._run.trace.read_object(kind, key, found, informer)
         if found is not None:
             self._run.saw([found])
@@ -136,7 +137,8 @@ class Context(Generic[K]):
         if informer is not None:
             found = informer.get_metadata(key)
         else:
-            found = await self._client.try_get_metadata(kind, key.name, key.namespace or None)
+            request = self._client.try_get_metadata(kind, key.name, key.namespace or None)
+            found = await self._run.trace.request(request)
         self._run.trace.read_object(kind, key, found, informer)
         return found
 
@@ -165,7 +167,7 @@ class Context(Generic[K]):
             informer = None
             self._environment.caches.hint(kind)
             selectors = {"label_selector": str(wanted), "field_selector": field_selector}
-            found = [obj async for obj in self._client.list(kind, namespace=place, **selectors)]
+            found = await self._run.trace.request(_listed(self._client.list(kind, namespace=place, **selectors)))
         self._run.trace.read_list(kind, len(found), informer)
         self._run.saw(found)
         return found
@@ -190,7 +192,8 @@ class Context(Generic[K]):
         else:
             informer = None
             selectors = {"label_selector": str(wanted), "field_selector": field_selector}
-            found = [one async for one in self._client.list_metadata(kind, namespace=place, **selectors)]
+            listed = self._client.list_metadata(kind, namespace=place, **selectors)
+            found = await self._run.trace.request(_listed(listed))
         self._run.trace.read_list(kind, len(found), informer)
         return found
 
@@ -212,7 +215,9 @@ class Context(Generic[K]):
     def orphans(self, kind: type[C], selector: LabelSelector) -> builtins.list[C]:
         """Return the objects of a watched kind in the same namespace that match and have no controller."""
         informer = self._owned_cache(kind, whole=True)
-        return [*informer.uncontrolled(selector, namespace=self._obj.namespace or None)]
+        found = [*informer.uncontrolled(selector, namespace=self._obj.namespace or None)]
+        self._run.saw(found)
+        return found
 
     # Writing.
 
@@ -236,7 +241,11 @@ class Context(Generic[K]):
         informer = self._environment.caches.find(type(obj))
         if informer is not None and (record := informer.store.get(target.key)) is not None:
             before = record.resource_version
-            if self._environment.applied.is_current(target, data, before):
+            is_current = self._environment.applied.is_current(target, data, before)
+            if self._run.notes is not None and (is_current or not record.is_metadata_only):
+                # Of metadata alone an object cannot be rebuilt; what was applied last is close to it.
+                self._run.notes.had(informer.resource, target.key, data if record.is_metadata_only else record.data)
+            if is_current:
                 return _with_metadata(intent, record) if record.is_metadata_only else informer.decode(record)
         applied_for = self._obj.uid if owned else ""
         claimant = Claimant(self._obj, self._client.field_manager, owned, adopt)
@@ -245,7 +254,8 @@ class Context(Generic[K]):
         self._environment.applied.remember(
             target, data, version=applied.resource_version, uid=applied.uid, owner=applied_for
         )
-        verb = Verb.CHANGED if before else Verb.APPLIED if informer is None else Verb.CREATED
+        is_known = informer is not None and covers(informer, intent.namespace, intent.labels)
+        verb = Verb.CHANGED if before else Verb.CREATED if is_known else Verb.APPLIED
         known = None if record is None or record.is_metadata_only else record.data
         self._run.wrote(applied, before=before, data=known, verb=verb)
         return applied
@@ -344,6 +354,25 @@ class Context(Generic[K]):
         self._run.trace.event(kind, reason, message)
         self._on_loop(lambda: self._options.events.record(self._obj, kind, reason, message))
 
+    async def ready(self, *children: KubeObject, condition: str = "") -> None:
+        """Continue if these objects are ready, such as the results of ``apply``; else end this run until one changes.
+
+        Waiting is the usual course of things: it sets Ready=False, but records no event, and counts as no failure. Each
+        kind has its own rule, such as all replicas available or a completed Job; ``condition`` names a condition to
+        look at instead. Raises ``NotReady``, which becomes the outcome of the run.
+        """
+        for child in children:
+            known = await self._as_on_the_server(child)
+            if known is None:
+                state = Readiness(is_ready=False, message="does not exist yet")
+            else:
+                has_conditions = isinstance(getattr(known, "status", None), Status)
+                state = readiness(decode_json(encode(known)), condition=condition, has_conditions=has_conditions)
+            if not state.is_ready:
+                version = "" if known is None else known.resource_version
+                key = self._key_for(type(child), child.name, child.namespace or None)
+                raise NotReady(state.message, kind=type(child), name=key.name, namespace=key.namespace, version=version)
+
     def requeue_after(self, seconds: float) -> None:
         """Run again after this many seconds if this run succeeds, even if nothing changes; the shortest call counts."""
         if seconds <= 0:
@@ -395,9 +424,7 @@ class Context(Generic[K]):
         counted, logged and recorded by ``system`` and ``description``, which must not contain secrets.
         """
         writes = self._environment.external_writes
-        return await writes.run(
-            system, description, write, obj=self._obj, log=self.log, on_ended=self._run.trace.external_write
-        )
+        return await writes.run(system, description, write, log=self.log, on_ended=self._run.trace.external_write)
 
     def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
         """Wait in a plain ``def`` reconciler for the result of an async method: ``ctx.wait(ctx.apply(obj))``."""
@@ -411,9 +438,9 @@ class Context(Generic[K]):
     async def _send(self, obj: KubeObject, request: Awaitable[T]) -> T:
         """Wait for a write; note it if it fails."""
         try:
-            return await request
+            return await self._run.trace.request(request)
         except SteersmanError as error:
-            self._run.trace.failed(obj, error, self._run.secrets())
+            self._run.trace.failed(obj, error)
             raise
 
     def _on_loop(self, call: Callable[[], None]) -> None:
@@ -426,6 +453,14 @@ class Context(Generic[K]):
         if not resource_of(kind).namespaced:
             return ObjectKey("", name)
         return ObjectKey(self._obj.namespace if namespace is None else namespace, name)
+
+    async def _as_on_the_server(self, child: C) -> C | None:
+        """Return a child with its status: itself if a server sent it whole, else what ``get`` returns."""
+        informer = self._environment.caches.find(type(child))
+        is_whole = informer is None or not informer.selection.metadata_only
+        if child.resource_version and is_whole:
+            return child
+        return await self.get(type(child), child.name, child.namespace or None)
 
     def _place_for(self, kind: type[KubeObject], namespace: str | None) -> str:
         """Return the namespace to list; empty for all of them, and for cluster-scoped kinds."""
@@ -475,3 +510,7 @@ class Context(Generic[K]):
 
     def __repr__(self) -> str:
         return f"<Context of {self._obj!r} why={[str(cause) for cause in self._why]}>"
+
+
+async def _listed(objects: AsyncIterator[T]) -> list[T]:
+    return [obj async for obj in objects]

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from secrets import token_bytes
 from typing import Any
 
-from steersman.controller.run.failure_text import mask, secret_forms
 from steersman.history.differences import field_changes, without_bookkeeping
 from steersman.history.records import FieldChange, ObjectName
+from steersman.history.redaction import Redactor, SecretMemory
 from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.planning.changes import Place, RunOf
@@ -52,7 +52,7 @@ class Assembly:
     def __init__(self, shadow: Shadow, redaction: Redaction) -> None:
         self._shadow = shadow
         self._redaction = redaction
-        self._forms: dict[str, tuple[str, ...]] = {}
+        self._redactors: dict[str, Redactor] = {}
 
     def changes_by_run(self) -> dict[RunOf | None, list[Change]]:
         """Return every change, by the run that first wrote the object."""
@@ -97,13 +97,11 @@ class Assembly:
     ) -> tuple[FieldChange, ...]:
         if is_secret:
             return _secret_fields(old or {}, new or {})
-        fields, _ = field_changes(old or {}, new or {}, limit=MOST_FIELDS)
-        forms = self._secret_forms(namespace)
-        return tuple(FieldChange(path, mask(before, forms), mask(after, forms)) for path, before, after in fields)
+        return field_changes(old or {}, new or {}, self._redactor(namespace).text, limit=MOST_FIELDS)[0]
 
-    def _secret_forms(self, namespace: str) -> tuple[str, ...]:
-        """Return the contents of the Secrets of a namespace that the plan has read, in every form."""
-        known = self._forms.get(namespace)
+    def _redactor(self, namespace: str) -> Redactor:
+        """Return what masks the contents of the Secrets of a namespace that the plan has read."""
+        known = self._redactors.get(namespace)
         if known is None:
             records = self._shadow.server.objects.records_of("secrets", namespace) if namespace else []
             former = [
@@ -111,7 +109,9 @@ class Assembly:
             ]
             documents = [*(record.decode() for record in records), *map(decode_json, former)]
             values = [value for document in documents for value in _secret_values(document)]
-            known = self._forms[namespace] = secret_forms(values)
+            memory = SecretMemory()
+            memory.learn(values)
+            known = self._redactors[namespace] = Redactor(memory, values)
         return known
 
 
@@ -125,8 +125,10 @@ def _secret_fields(old: JsonObject, new: JsonObject) -> tuple[FieldChange, ...]:
             for key in dict.fromkeys([*before, *after])
             if before.get(key) != after.get(key)
         ]
-    plain = [{key: value for key, value in one.items() if key not in ("data", "stringData")} for one in (old, new)]
-    return (*field_changes(*plain, limit=MOST_FIELDS)[0], *fields)
+    before, after = (
+        {key: value for key, value in one.items() if key not in ("data", "stringData")} for one in (old, new)
+    )
+    return (*field_changes(before, after, limit=MOST_FIELDS)[0], *fields)
 
 
 def counted(calls: Iterable[MissedCall]) -> tuple[Call, ...]:

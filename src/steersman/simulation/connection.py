@@ -13,7 +13,7 @@ from typing import Never, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 from steersman.apiserver.server import ApiServer
-from steersman.clock import Timer
+from steersman.clock import Clock, Timer
 from steersman.protocol.confidential import is_confidential
 from steersman.protocol.http import SAFE_METHODS, App, Exchange, Request, Response, Stream
 from steersman.randomness import Randomness
@@ -54,7 +54,7 @@ class Network:
     """What the connections of all instances of one run share."""
 
     server: ApiServer
-    clock: SimulatedClock
+    clock: Clock
     plan: Plan
     recording: Recording = field(default_factory=Recording)
     #: Faults that struck, in order.
@@ -77,6 +77,19 @@ class Network:
     def trace(self, text: str) -> None:
         """Record a line with its time."""
         self.recording.trace.append(f"{self.clock.monotonic():.3f} {text}")
+
+    def is_step(self, path: str) -> bool:
+        """Return whether requests to a path are steps at which faults strike."""
+        return _NOT_STEPS.isdisjoint(path.split("/")[-2:])
+
+    def fault_at(self, step: WriteStep | ReadStep | EventStep) -> Fault | None:
+        """Return the fault of the plan that strikes at a step that was just recorded."""
+        return self.plan.at(step.place, step.number)
+
+    def stall(self, seconds: float) -> None:
+        """Advance the time while the process stands still; only virtual time can."""
+        if isinstance(self.clock, SimulatedClock):
+            self.clock.stall(seconds)
 
     def strikes(self, fault: Fault) -> None:
         """Record that a fault strikes now."""
@@ -164,7 +177,7 @@ class Connection:
         path, _, query = request.target.partition("?")
         if request.method in SAFE_METHODS and "watch=" in query:
             return self._watch(app, request, exchange)
-        if not _NOT_STEPS.isdisjoint(path.split("/")[-2:]):
+        if not self._network.is_step(path):
             return app.handle(request, exchange)
         self._trace(f"{request.method} {request.target}")
         traced = InterceptedExchange(exchange, lambda response: self._respond(exchange, response))
@@ -189,8 +202,9 @@ class Connection:
 
     def _note_read(self, path: str, *, is_external: bool) -> Fault | None:
         recording = self._network.recording
-        recording.reads.append(ReadStep(len(recording.reads) + 1, self._instance, path, is_external))
-        return self._network.plan.at("read", len(recording.reads))
+        step = ReadStep(len(recording.reads) + 1, self._instance, path, is_external)
+        recording.reads.append(step)
+        return self._network.fault_at(step)
 
     def _note_write(self, request: Request, path: str, *, is_external: bool) -> Fault | None:
         recording = self._network.recording
@@ -203,7 +217,7 @@ class Connection:
             self._network.deposed_writes.append(f"write {number}, {step}, although {holder} holds the lease")
         if number == self._network.most_writes:
             self.crash()
-        return self._network.plan.at("write", number)
+        return self._network.fault_at(step)
 
     async def carry_out(self, write: str, work: Callable[[], Awaitable[T]]) -> T:
         """Carry out a write to another system; crashes strike it as any other."""
@@ -255,7 +269,7 @@ class Connection:
         step = EventStep(number, self._instance, collection, frame.type, frame.path, frame.version, has_objects)
         recording.events.append(step)
         self._trace(f"event {step} {frame.version}")
-        fault = self._network.plan.at("event", number)
+        fault = self._network.fault_at(step)
         if fault is not None:
             self._network.strikes(fault)
         return fault
@@ -324,7 +338,7 @@ class Connection:
         self._clock.skew += by
 
     def _stall(self) -> None:
-        self._network.clock.stall(_STALL)
+        self._network.stall(_STALL)
 
     def _cut_off(self) -> None:
         self._cut_off_until = self._network.clock.monotonic() + _CUT_OFF

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from steersman.concurrency import background, wait_ready
-from steersman.controller.reports.observer import ReconcileFailure
+from steersman.controller.reports.failures import ReconcileFailure
 from steersman.errors import LeadershipLost, SteersmanError
 from steersman.history.history import History
 from steersman.history.records import Reconcile, Result

@@ -7,12 +7,15 @@ number, which is exact: up to its fault a run is equal to the recorded one.
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
 
 class WriteStep(Struct, frozen=True):
     """A write of the operator."""
+
+    place: ClassVar[Literal["write"]] = "write"
 
     number: int
     #: Which instance made it, counted from 1.
@@ -43,6 +46,8 @@ class WriteStep(Struct, frozen=True):
 class ReadStep(Struct, frozen=True):
     """A read of the operator that is not a watch."""
 
+    place: ClassVar[Literal["read"]] = "read"
+
     number: int
     instance: int
     target: str
@@ -52,6 +57,8 @@ class ReadStep(Struct, frozen=True):
 
 class EventStep(Struct, frozen=True):
     """An event that a watch delivered."""
+
+    place: ClassVar[Literal["event"]] = "event"
 
     number: int
     instance: int
@@ -96,6 +103,8 @@ class Recording:
     calls: list[CallStep] = field(default_factory=list)
     #: Collections that the operator watches, each with the version of the server before the scenario.
     watched: dict[str, str] = field(default_factory=dict)
+    #: Collections that the operator lists in any version (``resourceVersion=0``), which may be an old one.
+    stale_lists: frozenset[str] = frozenset()
     #: One line for each step, request and response, with its time.
     trace: list[str] = field(default_factory=list, repr=False)
 

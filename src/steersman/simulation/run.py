@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from steersman.apiserver.storage.history import Event
 from steersman.concurrency import background
-from steersman.controller.reports.observer import ReconcileFailure
+from steersman.controller.reports.failures import ReconcileFailure
 from steersman.errors import Conflict, NotFound
 from steersman.history.records import Reconcile
 from steersman.json_types import JsonObject
@@ -120,7 +120,7 @@ class _Run:
         self._network.recreate = self._recreation.recreate
         self._network.recreate_soon = self._recreation.request
         self._violations: list[str] = []
-        self._lifetimes = _Lifetimes(world.known)
+        self._lifetimes = Lifetimes(world.known)
 
     async def run(self) -> Outcome:
         """Run the scenario, let everything come to rest, and look at the end."""
@@ -137,7 +137,7 @@ class _Run:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a scenario raises under a fault is a result
             outcome.error = error
-        outcome.state = end_state(cluster.server, self._world.known, _untouched)
+        outcome.state = end_state(cluster.server, self._world.known, untouched)
         outcome.changes = changes.counts()
         outcome.destroyed = self._lifetimes.destroyed
         outcome.violations, outcome.deposed_writes = self._violations, self._network.deposed_writes
@@ -208,7 +208,7 @@ class _Run:
                 self._violations.append(f"{invariant.name} does not hold after {write}: {problem}")
 
 
-class _Lifetimes:
+class Lifetimes:
     """Follows which objects exist, and finds two kinds of them.
 
     Stillborn are those that were created after their owner was gone, and which the garbage collector takes right away:
@@ -247,10 +247,10 @@ class _Lifetimes:
 
     def without_stillborn(self, document: JsonObject) -> JsonObject | None:
         """Return an object as it is counted; ``None`` if it does not count."""
-        return None if document["metadata"]["uid"] in self._stillborn else _untouched(document)
+        return None if document["metadata"]["uid"] in self._stillborn else untouched(document)
 
 
-def _untouched(document: JsonObject) -> JsonObject:
+def untouched(document: JsonObject) -> JsonObject:
     """Return an object without the label of the competing client."""
     labels = document["metadata"].get("labels")
     if labels and labels.pop(TOUCHED, None) is not None and not labels:

@@ -130,6 +130,11 @@ class SimulatedWatch:
         if self._mode == "unobserved":
             self.expire()
 
+    def break_silence(self) -> None:
+        """Break a watch that fell silent, for operators that would wait for the server to end it."""
+        if self._mode == "silent":
+            self._inner.abort()
+
     def expire(self) -> None:
         """End the watch because the history that it needs is gone: the operator has to list again."""
         if self._inner.is_open:

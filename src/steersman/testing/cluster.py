@@ -14,7 +14,7 @@ from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.client.client import Client
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background, wait_ready
-from steersman.controller.reports.observer import FailureListener, ReconcileFailure, ignore_failure
+from steersman.controller.reports.failures import FailureListener, ReconcileFailure, ignore_failure
 from steersman.errors import WaitTimeout
 from steersman.informer.informer import Informer, Selection
 from steersman.informer.list_watch_driver import ApiConnection

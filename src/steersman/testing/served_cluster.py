@@ -32,7 +32,7 @@ async def served(cluster: Cluster, app: App | None = None) -> AsyncIterator[Path
         async with Server(gate, clock=cluster.clock, listen=listen) as server:
             path = Path(directory) / "kubeconfig"
             path.touch(mode=0o600)
-            path.write_bytes(_kubeconfig(server.url, authority.certificate, token))
+            path.write_bytes(kubeconfig(server.url, authority.certificate, token))
             yield path
 
 
@@ -52,7 +52,8 @@ class _Gate:
         return self._app.handle(Request(request.method, request.target, headers, request.body), exchange)
 
 
-def _kubeconfig(url: str, authority: bytes, token: str) -> bytes:
+def kubeconfig(url: str, authority: bytes, token: str) -> bytes:
+    """Return the content of a kubeconfig file for a client that has a token; it is a secret."""
     cluster = {"server": url, "certificate-authority-data": base64.b64encode(authority).decode()}
     document = {
         "apiVersion": "v1",

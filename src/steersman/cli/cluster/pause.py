@@ -1,6 +1,8 @@
 """`steer pause KIND/NAME` and `steer resume KIND/NAME`: leave an object alone for a while."""
 
+import os
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,12 +23,15 @@ class _Duration(click.ParamType):  # type: ignore[type-arg]  # generic only in n
 
     name = "duration"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
         """Return a length of time, or fail with the reason."""
         found = _DURATION.fullmatch(str(value))
         days, hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0, 0)
-        if not 0 < days * 86_400 + hours * 3_600 + minutes * 60 + seconds <= _LONGEST.total_seconds():
+        total = days * 86_400 + hours * 3_600 + minutes * 60 + seconds
+        if not total:
             self.fail(f"{value!r} is not a length of time such as 30m, 2h or 1d12h", param, ctx)
+        if total > _LONGEST.total_seconds():
+            self.fail(f"{value!r} is longer than {_LONGEST.days}d: leave --for out to pause without an end", param, ctx)
         return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
 
 
@@ -48,7 +53,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     """Stop reconciling an object until `steer resume`, or until a time has passed.
 
     The object gets an annotation and shows the condition Paused; `steer why` names it, too. Its cleanup still runs
-    when it is deleted.
+    when it is deleted. The cluster is that of --kubeconfig, --context or $KUBECONFIG, that of a running `steer dev`, or
+    that of ~/.kube/config.
 
     \b
     Examples:
@@ -73,12 +79,39 @@ async def annotate(
     value: str | None = None
     if paused:
         value = "true" if length is None else format_time((RealClock().now() + length).replace(microsecond=0))
-    async with access.connect(f"{'pause' if paused else 'resume'} {target}", manager="steer") as client:
+    access, where = _with_dev_cluster(access)
+    async with access.connect(f"{'pause' if paused else 'resume'} {target}{where}", manager="steer") as client:
         resource = await client.discovery.find(kind)
         ref: Ref[Any] = Ref(resource.gvk, name, namespace if resource.namespaced else None)
+        if not paused:
+            found = await client.try_get_metadata(resource.gvk, name, ref.namespace)
+            # An absent object is rejected by the patch, in the words of the server.
+            if found is not None and PAUSED not in found.metadata.annotations:
+                click.echo(f"{target} is not paused")
+                return
         options = WriteOptions(field_manager="steer", dry_run=access.dry_run)
         await client.patch(ref, {"metadata": {"annotations": {PAUSED: value}}}, options=options)
     until = f" until {value}" if length is not None else ""
     click.echo(
         f"{target} {'is paused' + until if paused else 'is reconciled again'}{' (dry run)' if access.dry_run else ''}"
     )
+
+
+def _with_dev_cluster(access: Access) -> tuple[Access, str]:
+    """Return the access to the cluster of a running `steer dev`, if no other is named, and words for it.
+
+    As `steer why` does: an author who looks at an object there pauses it there. No question is asked, because that
+    cluster is the author's own; the line that is printed names it.
+    """
+    from steersman.cli.dev.announcement import announced_kubeconfigs
+
+    if access.kubeconfig is not None or access.context is not None or os.environ.get("KUBECONFIG"):
+        return access, ""
+    found = announced_kubeconfigs()
+    if not found:
+        return access, ""
+    if len(found) > 1:
+        raise click.ClickException(
+            f"several `steer dev` run: pass the --kubeconfig of one of them: {', '.join(map(str, found))}"
+        )
+    return replace(access, kubeconfig=found[0], yes=True), " in the cluster of `steer dev`"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from steersman.cli.project.simulate_command import command_options
 from steersman.cli.target import project_target
 
 if TYPE_CHECKING:
@@ -47,11 +48,12 @@ _PLANS_PER_LINE = 100
 @click.option("--generate", type=int, metavar="N", help="Run N generated sequences of operations of each custom kind.")
 @click.option("--seed", default=1, metavar="N", show_default=True, help="Seed of every run.")
 @click.option("--twice", is_flag=True, help="Run every plan twice and compare their traces.")
-@click.option("--jobs", type=int, metavar="N", help="Number of processes; default: one for each core.")
+@click.option("--jobs", type=int, metavar="N", help="Plans at the same time; default: one for each core.")
 @click.option("--stop-after", type=int, metavar="N", help="End after N failures.")
 @click.option("--save-test", type=click.Path(path_type=Path), help="Write the first failure as a pytest to this file.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report as JSON to this file.")
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write the report as a page to this file.")
+@command_options
 def command(  # noqa: PLR0913 - the options of the command
     *,
     scenario: str | None,
@@ -78,11 +80,15 @@ def command(  # noqa: PLR0913 - the options of the command
     Without a scenario, --generate makes up what users do from the schema of each kind: whichever way leads to a spec,
     the cluster must end as after creating an object with it.
 
+    With --command the operator is any program, in real time: {kubeconfig} in its arguments is the path of a kubeconfig,
+    {port} a free port, and its scenario may be a folder of manifests such as 01-create.yaml and 02-delete.yaml.
+
     \b
     Example:
       $ steer simulate tests.scenarios:rollout
       $ steer simulate tests.scenarios:rollout --save-test tests/test_found.py
       $ steer simulate --generate 100
+      $ steer simulate --command './manager --kubeconfig {kubeconfig}' --crds config/crd --scenario steps
     """
     from steersman.simulation.html_report import html_report
     from steersman.simulation.simulator import simulate
@@ -213,10 +219,12 @@ def _scenario(text: str) -> _Found:
 
     module_name, colon, name = text.partition(":")
     if not colon or not module_name or not name:
-        raise click.BadParameter(f"{text!r} is not MODULE:SCENARIO, such as tests.scenarios:rollout")
+        raise click.UsageError(f"{text!r} is not MODULE:SCENARIO, such as tests.scenarios:rollout")
     found = load_target(text)
     if not iscoroutinefunction(found):
-        raise click.BadParameter(f"{text} is {type(found).__name__}, not an async function that takes the cluster")
+        raise click.UsageError(
+            f"{text} is not an async function that takes the cluster, but of the type {type(found).__name__}"
+        )
     module = sys.modules[module_name]
     invariants = {name: value for name, value in vars(module).items() if isinstance(value, Invariant)}
     return _Found(module, name, found, invariants)

@@ -1,0 +1,30 @@
+"""`CommandReport`: what a simulation of a program tried and found; in real time, some failures do not repeat."""
+
+from dataclasses import dataclass, field
+
+from steersman.simulation.plans import Plan
+from steersman.simulation.report import Report
+
+
+@dataclass(slots=True)
+class CommandReport(Report):
+    """The result of a simulation of a program."""
+
+    #: Plans that failed once, and not again.
+    unsteady: list[Plan] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """Return one sentence."""
+        tried = len(self.tried)
+        result = f"{len(self.failures)} of {tried} plans failed" if self.failures else f"{tried} plans passed"
+        missed = f", {len(self.missed)} not reached" if self.missed else ""
+        left = f", {self.left} not run" if self.left else ""
+        return f"{self.name}: {result}{missed}{left} in {self.seconds:.0f} s"
+
+    def table(self) -> str:
+        """Return the coverage, and what was skipped, as text."""
+        # Explicit arguments: a dataclass with slots is another class than the one that `super()` means here.
+        lines = [Report.table(self)]
+        if self.unsteady:
+            lines.append(f"failed once and passed when run again: {', '.join(map(str, self.unsteady))}")
+        return "\n".join(lines)

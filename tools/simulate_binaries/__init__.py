@@ -1,0 +1,1 @@
+"""Go operators of other projects under simulated faults; see ``__main__``."""

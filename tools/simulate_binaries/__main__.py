@@ -1,0 +1,165 @@
+"""Simulate Go operators of other projects, at versions with known bugs, and say which of them are found again.
+
+    python -m tools.simulate_binaries [--parallel N] [CASE…]
+
+The bugs are those that Sieve (OSDI '22) found and reported; each case has the scenario and the kind of fault of its
+report. A case fails if its bug is not found, or, for one without a known bug, if anything is found.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from steersman.errors import SteersmanError
+from steersman.simulation.binaries.command_report import CommandReport
+from steersman.simulation.binaries.command_run import CommandSetup
+from steersman.simulation.binaries.command_simulator import Choice, simulate_command
+from steersman.simulation.binaries.definitions import read_definitions
+from steersman.simulation.binaries.program import Program
+from steersman.simulation.binaries.scenario_files import scenario_of
+from tools.simulate_binaries.operators import RABBITMQ, SAMPLE_CONTROLLER, ZOOKEEPER, GoOperator, MissingError
+
+SCENARIOS = Path(__file__).parent / "scenarios"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One scenario of one operator."""
+
+    name: str
+    operator: GoOperator
+    faults: tuple[str, ...] = ("usual",)
+    only: frozenset[str] = frozenset()
+    #: The issue of the project that describes the bug; empty if none is known.
+    issue: str = ""
+    #: What a failure has in its explanation if it is that bug.
+    sign: tuple[str, ...] = ()
+    quiet: float = 3.0
+
+    def is_found(self, report: CommandReport) -> bool:
+        """Return whether a failure shows the bug."""
+        texts = ["\n".join(map(str, (failure.plan, *failure.findings))) for failure in report.failures]
+        return bool(self.issue) and any(all(sign in text for sign in self.sign) for text in texts)
+
+    def is_as_expected(self, report: CommandReport) -> bool:
+        """Return whether the known bug is found, or nothing where none is known."""
+        return self.is_found(report) if self.issue else not report.failures
+
+
+_STALE = ("stale-restart",)
+#: This operator sleeps for 3 s after it has deleted a StatefulSet.
+_RABBITMQ_QUIET = 5.0
+CASES = (
+    Case(name="foo-rollout", operator=SAMPLE_CONTROLLER),
+    Case(
+        name="rabbitmq-resize",
+        operator=RABBITMQ,
+        quiet=_RABBITMQ_QUIET,
+        faults=("crash-after",),
+        only=frozenset({"statefulsets", "persistentvolumeclaims"}),
+        issue="rabbitmq/cluster-operator#782",
+        sign=("crash-after", '-        "storage": "15Gi"'),
+    ),
+    Case(
+        name="rabbitmq-recreate",
+        operator=RABBITMQ,
+        quiet=_RABBITMQ_QUIET,
+        faults=_STALE,
+        only=frozenset({"rabbitmqclusters"}),
+        issue="rabbitmq/cluster-operator#648",
+        sign=("statefulsets.apps default/rabbit-server was deleted because of the stale read",),
+    ),
+    Case(
+        name="zookeeper-recreate",
+        operator=ZOOKEEPER,
+        faults=_STALE,
+        only=frozenset({"zookeeperclusters"}),
+        issue="pravega/zookeeper-operator#312",
+        sign=("persistentvolumeclaims default/data-zookeeper-0",),
+    ),
+    Case(
+        name="zookeeper-scale",
+        operator=ZOOKEEPER,
+        faults=_STALE,
+        only=frozenset({"zookeeperclusters"}),
+        issue="pravega/zookeeper-operator#314",
+        sign=("persistentvolumeclaims default/data-zookeeper-1",),
+    ),
+)
+
+
+def simulate(case: Case, parallel: int) -> CommandReport:
+    """Build the operator of a case if need be, and run its plans."""
+    operator = case.operator
+    operator.ensure()
+    command = operator.command.replace("{program}", str(operator.program))
+    with tempfile.TemporaryDirectory(prefix="steersman-logs-") as directory:
+        setup = CommandSetup(
+            program=Program.parse(command),
+            scenario=scenario_of(SCENARIOS / case.name),
+            definitions=read_definitions([operator.definitions()]),
+            old_versions=operator.old_versions,
+            quiet=case.quiet,
+            directory=Path(directory),
+        )
+        at_once = min(parallel, operator.most_processes or parallel)
+        return simulate_command(
+            setup, Choice(faults=case.faults, only=case.only, parallel=at_once), on_progress=_progress
+        )
+
+
+def _progress(report: CommandReport, plans: int) -> None:
+    print(f"  {len(report.tried)}/{plans} plans, {len(report.failures)} failed, {report.seconds:.0f} s", flush=True)
+
+
+def _run(case: Case, parallel: int) -> tuple[str, bool]:
+    """Run a case; return its line of the table, and whether it went as expected."""
+    print(f"{case.name}: {case.operator.name} {case.operator.version}", flush=True)
+    begun = time.monotonic()
+    report = simulate(case, parallel)
+    seconds = time.monotonic() - begun
+    if report.is_interrupted:
+        raise KeyboardInterrupt
+    print(report.text(), flush=True)
+    result = (
+        f"found {case.issue}" if case.is_found(report) else f"NOT found: {case.issue}" if case.issue else "no known bug"
+    )
+    line = (
+        f"{case.name:20} {case.operator.name:26} {case.operator.version:9} {len(report.tried):5} "
+        f"{len(report.failures):6} {seconds:6.0f}  {result}"
+    )
+    return line, case.is_as_expected(report)
+
+
+def main() -> int:
+    """Run cases and print a table; return 0 if all went as expected."""
+    parser = argparse.ArgumentParser(prog="simulate_binaries", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--parallel", type=int, default=2 * (os.cpu_count() or 1), help="plans at the same time")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(case.name for case in CASES))
+    options = parser.parse_args()
+    if unknown := set(options.cases) - {case.name for case in CASES}:
+        parser.error(f"unknown cases {', '.join(sorted(unknown))}")
+    lines, is_expected = [], True
+    for case in CASES:
+        if options.cases and case.name not in options.cases:
+            continue
+        try:
+            line, is_good = _run(case, options.parallel)
+        except (MissingError, SteersmanError) as error:
+            line, is_good = f"{case.name:20} {error}", False
+        except KeyboardInterrupt:
+            print("\n".join(lines))
+            return 130
+        lines.append(line)
+        is_expected &= is_good
+    print(f"\n{'case':20} {'operator':26} {'version':9} plans failed      s")
+    print("\n".join(lines))
+    return 0 if is_expected else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

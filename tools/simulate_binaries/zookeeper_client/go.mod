@@ -1,0 +1,3 @@
+module github.com/samuel/go-zookeeper
+
+go 1.13
