@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from steersman.cli import main
 
-PROGRAM = Path(__file__).parents[1] / "simulation" / "binaries" / "pair_operator.py"
+PROGRAM = Path(__file__).parents[2] / "simulation" / "binaries" / "pair_operator.py"
 PAIR = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {pair: 'yes'}}\n"
 
 
