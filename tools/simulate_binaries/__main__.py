@@ -32,6 +32,8 @@ class Case:
 
     name: str
     operator: GoOperator
+    #: The folder of its scenario.
+    scenario: str
     faults: tuple[str, ...] = ("usual",)
     only: frozenset[str] = frozenset()
     #: The issue of the project that describes the bug; empty if none is known.
@@ -54,10 +56,11 @@ _STALE = ("stale-restart",)
 #: This operator sleeps for 3 s after it has deleted a StatefulSet.
 _RABBITMQ_QUIET = 5.0
 CASES = (
-    Case(name="foo-rollout", operator=SAMPLE_CONTROLLER),
+    Case(name="foo-rollout", operator=SAMPLE_CONTROLLER, scenario="foo-rollout"),
     Case(
         name="rabbitmq-resize",
         operator=RABBITMQ,
+        scenario="rabbitmq-resize",
         quiet=_RABBITMQ_QUIET,
         faults=("crash-after",),
         only=frozenset({"statefulsets", "persistentvolumeclaims"}),
@@ -65,8 +68,19 @@ CASES = (
         sign=("crash-after", '-        "storage": "15Gi"'),
     ),
     Case(
+        name="rabbitmq-resize-stale",
+        operator=RABBITMQ,
+        scenario="rabbitmq-resize",
+        quiet=_RABBITMQ_QUIET,
+        faults=_STALE,
+        only=frozenset({"rabbitmqclusters"}),
+        issue="rabbitmq/cluster-operator#653",
+        sign=("statefulsets.apps default/rabbit-server was deleted because of the stale read",),
+    ),
+    Case(
         name="rabbitmq-recreate",
         operator=RABBITMQ,
+        scenario="rabbitmq-recreate",
         quiet=_RABBITMQ_QUIET,
         faults=_STALE,
         only=frozenset({"rabbitmqclusters"}),
@@ -76,6 +90,7 @@ CASES = (
     Case(
         name="zookeeper-recreate",
         operator=ZOOKEEPER,
+        scenario="zookeeper-recreate",
         faults=_STALE,
         only=frozenset({"zookeeperclusters"}),
         issue="pravega/zookeeper-operator#312",
@@ -84,6 +99,7 @@ CASES = (
     Case(
         name="zookeeper-scale",
         operator=ZOOKEEPER,
+        scenario="zookeeper-scale",
         faults=_STALE,
         only=frozenset({"zookeeperclusters"}),
         issue="pravega/zookeeper-operator#314",
@@ -100,7 +116,7 @@ def simulate(case: Case, parallel: int) -> CommandReport:
     with tempfile.TemporaryDirectory(prefix="steersman-logs-") as directory:
         setup = CommandSetup(
             program=Program.parse(command),
-            scenario=scenario_of(SCENARIOS / case.name),
+            scenario=scenario_of(SCENARIOS / case.scenario),
             definitions=read_definitions([operator.definitions()]),
             old_versions=operator.old_versions,
             quiet=case.quiet,
@@ -129,7 +145,7 @@ def _run(case: Case, parallel: int) -> tuple[str, bool]:
         f"found {case.issue}" if case.is_found(report) else f"NOT found: {case.issue}" if case.issue else "no known bug"
     )
     line = (
-        f"{case.name:20} {case.operator.name:26} {case.operator.version:9} {len(report.tried):5} "
+        f"{case.name:22} {case.operator.name:26} {case.operator.version:9} {len(report.tried):5} "
         f"{len(report.failures):6} {seconds:6.0f}  {result}"
     )
     return line, case.is_as_expected(report)
@@ -150,13 +166,13 @@ def main() -> int:
         try:
             line, is_good = _run(case, options.parallel)
         except (MissingError, SteersmanError) as error:
-            line, is_good = f"{case.name:20} {error}", False
+            line, is_good = f"{case.name:22} {error}", False
         except KeyboardInterrupt:
             print("\n".join(lines))
             return 130
         lines.append(line)
         is_expected &= is_good
-    print(f"\n{'case':20} {'operator':26} {'version':9} plans failed      s")
+    print(f"\n{'case':22} {'operator':26} {'version':9} plans failed      s")
     print("\n".join(lines))
     return 0 if is_expected else 1
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from steersman.errors import ConfigError
 from steersman.localcluster.process_node.files.directory import NodeDirectory
 from steersman.localcluster.process_node.processes.spawning import Processes
-from steersman.simulation.binaries.command_report import CommandReport
+from steersman.simulation.binaries.command_report import IMPOSSIBLE, CommandReport
 from steersman.simulation.binaries.command_run import CommandSetup, run_command
 from steersman.simulation.binaries.program import OperatorExited
 from steersman.simulation.end_states import learn_volatile
@@ -44,11 +44,6 @@ USUAL = (
     "stale-restart",
     "restart",
 )
-#: Kinds that need a virtual clock, or two replicas, or minutes.
-IMPOSSIBLE = frozenset(
-    {"no-response", "clock-ahead", "clock-behind", "stall", "order", "leader-cut-off", "leader-crash"}
-)
-
 #: Called after each plan with the report so far and the number of plans.
 Progress = Callable[[CommandReport, int], object]
 
@@ -187,8 +182,10 @@ class _CommandSimulation:
         reference = Reference(first, learn_volatile(first.state, second.state))
         report = CommandReport(getattr(self._setup.scenario, "__name__", "scenario"), 0, reference)
         self._todo = plans_of(first.recording, self._choice)
-        asked = {fault.kind for plan in self._todo for fault in plan.faults}
-        report.unasked = [] if self._choice.plans else [name for name in KINDS if name not in asked]
+        if not self._choice.plans:
+            asked = {kind.name for kind in kinds_of(self._choice.faults)}
+            report.unasked = [name for name in KINDS if name not in asked | IMPOSSIBLE]
+            report.has_stale_lists = bool(first.recording.stale_lists) or "stale-restart" not in asked
         return report
 
     async def _undisturbed(self, processes: Processes, name: str) -> Outcome:
