@@ -42,15 +42,15 @@ def setup(manner: str, directory: Path, quiet: float = 1.0) -> CommandSetup:
     return CommandSetup(program=Program.parse(command), scenario=creation, quiet=quiet, directory=directory)
 
 
-def left_behind() -> list[str]:
-    """Return the processes of simulations of this test that still run."""
+def left_behind(directory: Path) -> list[str]:
+    """Return the processes that still run with a kubeconfig in the directory of a test."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             command = (process / "cmdline").read_bytes()
         except OSError:
             continue
-        if PROGRAM.name.encode() in command:
+        if str(directory).encode() in command:
             found.append(command.replace(b"\0", b" ").decode())
     return found
 
@@ -61,7 +61,7 @@ def test_a_pair_guarded_by_its_first_half_is_found_in_any_program(tmp_path: Path
     assert [str(failure.plan) for failure in report.failures] == ["crash-after@write:1"]
     assert '-    "name": "a-2"' in report.text()
     assert "POST /api/v1/namespaces/default/secrets" in report.text()
-    assert left_behind() == []
+    assert left_behind(tmp_path) == []
 
 
 def test_a_correct_program_survives_the_faults_that_the_other_does_not(tmp_path: Path) -> None:
@@ -72,14 +72,14 @@ def test_a_correct_program_survives_the_faults_that_the_other_does_not(tmp_path:
     tried = {fault.kind for plan in report.tried for fault in plan.faults}
     assert tried == {"crash-after", "stale-restart", "gateway-timeout"}
     assert report.missed == []
-    assert left_behind() == []
+    assert left_behind(tmp_path) == []
 
 
 def test_a_program_that_ends_by_itself_is_shown_with_its_last_words(tmp_path: Path) -> None:
     """The reason is in its log, and nobody else has it."""
     with pytest.raises(OperatorExited, match=r"exit code 1; its last log lines:\n  started\n  there is no sky"):
         simulate_command(setup("failing", tmp_path), Choice())
-    assert left_behind() == []
+    assert left_behind(tmp_path) == []
 
 
 def test_a_program_that_never_asks_for_anything_is_named(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_ctrl_c_ends_the_program_and_keeps_what_is_known(tmp_path: Path) -> None
     report = simulate_command(setup("careful", tmp_path), Choice(faults=["crash-after"]), on_progress=interrupt)
     assert report.is_interrupted
     assert report.left == 2
-    assert left_behind() == []
+    assert left_behind(tmp_path) == []
 
 
 @pytest.mark.parametrize(
