@@ -72,6 +72,8 @@ def test_a_correct_program_survives_the_faults_that_the_other_does_not(tmp_path:
     tried = {fault.kind for plan in report.tried for fault in plan.faults}
     assert tried == {"crash-after", "stale-restart", "gateway-timeout"}
     assert report.missed == []
+    # The scenario began when the program was ready, and not while it was being started.
+    assert str(report.reference.outcome.recording.events[0]) == "ADDED configmaps default/a"
     assert left_behind(tmp_path) == []
 
 

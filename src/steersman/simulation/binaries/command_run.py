@@ -164,6 +164,8 @@ class _CommandRun:
             server.objects.observers.append(without_elections(lifetimes.observe))
             changes = ChangeCounts(server, lambda document: _compared(lifetimes.without_stillborn(document)))
             cluster.at_rest = lambda: self._at_rest(lifetimes)
+            # Before the task runs: there is no rest until the first process has sent a request.
+            self._traffic.expect(self._clock.monotonic())
             try:
                 async with background(self._keep_running(), name="operator"):
                     await self._play()
