@@ -11,7 +11,8 @@ import os
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steersman.errors import SteersmanError
@@ -21,7 +22,14 @@ from steersman.simulation.binaries.command_simulator import Choice, simulate_com
 from steersman.simulation.binaries.definitions import read_definitions
 from steersman.simulation.binaries.program import Program
 from steersman.simulation.binaries.scenario_files import scenario_of
-from tools.simulate_binaries.operators import RABBITMQ, SAMPLE_CONTROLLER, ZOOKEEPER, GoOperator, MissingError
+from tools.simulate_binaries.operators import (
+    RABBITMQ,
+    RABBITMQ_FIXED,
+    SAMPLE_CONTROLLER,
+    ZOOKEEPER,
+    GoOperator,
+    MissingError,
+)
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 
@@ -53,40 +61,42 @@ class Case:
 
 
 _STALE = ("stale-restart",)
-#: This operator sleeps for 3 s after it has deleted a StatefulSet.
-_RABBITMQ_QUIET = 5.0
+
+
+def _rabbitmq(operator: GoOperator, *, has_bugs: bool) -> Iterator[Case]:
+    """Yield the cases of a version of the operator, which has the bugs or has them fixed."""
+    common = Case(
+        name="rabbitmq",
+        operator=operator,
+        scenario="rabbitmq-resize",
+        faults=_STALE,
+        only=frozenset({"rabbitmqclusters"}),
+        sign=("statefulsets.apps default/rabbit-server was deleted because of the stale read",),
+        # It sleeps for 3 s after it has deleted a StatefulSet.
+        quiet=5.0,
+    )
+    cases = {
+        "782": replace(
+            common,
+            name="rabbitmq-resize",
+            faults=("crash-after",),
+            only=frozenset({"statefulsets", "persistentvolumeclaims"}),
+            sign=("crash-after", '-        "storage": "15Gi"'),
+        ),
+        "653": replace(common, name="rabbitmq-resize-stale"),
+        "648": replace(common, name="rabbitmq-recreate", scenario="rabbitmq-recreate"),
+    }
+    for number, case in cases.items():
+        if has_bugs:
+            yield replace(case, issue=f"rabbitmq/cluster-operator#{number}")
+        else:
+            yield replace(case, name=f"{case.name}-fixed")
+
+
 CASES = (
     Case(name="foo-rollout", operator=SAMPLE_CONTROLLER, scenario="foo-rollout"),
-    Case(
-        name="rabbitmq-resize",
-        operator=RABBITMQ,
-        scenario="rabbitmq-resize",
-        quiet=_RABBITMQ_QUIET,
-        faults=("crash-after",),
-        only=frozenset({"statefulsets", "persistentvolumeclaims"}),
-        issue="rabbitmq/cluster-operator#782",
-        sign=("crash-after", '-        "storage": "15Gi"'),
-    ),
-    Case(
-        name="rabbitmq-resize-stale",
-        operator=RABBITMQ,
-        scenario="rabbitmq-resize",
-        quiet=_RABBITMQ_QUIET,
-        faults=_STALE,
-        only=frozenset({"rabbitmqclusters"}),
-        issue="rabbitmq/cluster-operator#653",
-        sign=("statefulsets.apps default/rabbit-server was deleted because of the stale read",),
-    ),
-    Case(
-        name="rabbitmq-recreate",
-        operator=RABBITMQ,
-        scenario="rabbitmq-recreate",
-        quiet=_RABBITMQ_QUIET,
-        faults=_STALE,
-        only=frozenset({"rabbitmqclusters"}),
-        issue="rabbitmq/cluster-operator#648",
-        sign=("statefulsets.apps default/rabbit-server was deleted because of the stale read",),
-    ),
+    *_rabbitmq(RABBITMQ, has_bugs=True),
+    *_rabbitmq(RABBITMQ_FIXED, has_bugs=False),
     Case(
         name="zookeeper-recreate",
         operator=ZOOKEEPER,
@@ -145,7 +155,7 @@ def _run(case: Case, parallel: int) -> tuple[str, bool]:
         f"found {case.issue}" if case.is_found(report) else f"NOT found: {case.issue}" if case.issue else "no known bug"
     )
     line = (
-        f"{case.name:22} {case.operator.name:26} {case.operator.version:9} {len(report.tried):5} "
+        f"{case.name:27} {case.operator.name:26} {case.operator.version:9} {len(report.tried):5} "
         f"{len(report.failures):6} {seconds:6.0f}  {result}"
     )
     return line, case.is_as_expected(report)
@@ -166,13 +176,13 @@ def main() -> int:
         try:
             line, is_good = _run(case, options.parallel)
         except (MissingError, SteersmanError) as error:
-            line, is_good = f"{case.name:22} {error}", False
+            line, is_good = f"{case.name:27} {error}", False
         except KeyboardInterrupt:
             print("\n".join(lines))
             return 130
         lines.append(line)
         is_expected &= is_good
-    print(f"\n{'case':22} {'operator':26} {'version':9} plans failed      s")
+    print(f"\n{'case':27} {'operator':26} {'version':9} plans failed      s")
     print("\n".join(lines))
     return 0 if is_expected else 1
 
