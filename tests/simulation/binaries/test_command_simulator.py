@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from steersman import meta
+from steersman.clock import RealClock
 from steersman.errors import ConfigError
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.localcluster.process_node.processes.guardian import VARIABLE
-from steersman.simulation.binaries.command_run import CommandSetup
+from steersman.simulation.binaries.command_run import CommandCluster, CommandSetup
 from steersman.simulation.binaries.command_simulator import Choice, kinds_of, plans_of, simulate_command
 from steersman.simulation.binaries.program import OperatorExited, Program
 from steersman.simulation.plans import Plan
@@ -89,6 +90,22 @@ def test_a_program_that_never_asks_for_anything_is_named(tmp_path: Path) -> None
     silent = replace(setup("careful", tmp_path, quiet=0.1), program=Program.parse("sleep 60"), patience=0.5)
     with pytest.raises(ConfigError, match=r"sent no request within 0\.5 s after it was started"):
         simulate_command(silent, Choice())
+
+
+async def test_a_fault_that_keeps_the_operator_from_rest_ends_after_a_while(tmp_path: Path) -> None:
+    """With a silent watch an operator may create and lose children without end; no real watch is silent forever."""
+    clock = RealClock()
+    cluster = CommandCluster(clock, replace(setup("careful", tmp_path, quiet=0.01), patience=0.2))
+    ended = []
+
+    def end_faults() -> None:
+        ended.append(clock.monotonic())
+        cluster.traffic.note(clock.monotonic(), "GET /api/v1/pods")
+
+    cluster.end_faults = end_faults
+    cluster.traffic.expect(clock.monotonic())
+    await cluster.wait_rest()
+    assert len(ended) == 1
 
 
 def test_ctrl_c_ends_the_program_and_keeps_what_is_known(tmp_path: Path) -> None:
