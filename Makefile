@@ -72,6 +72,7 @@ e2e-real: $(DATABASES) ## Deploy operators to real clusters, from scaffold to un
 
 contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver with its controllers, too (needs Go)
 	$(BIN)/python -m tools.control_plane run --controllers -- $(BIN)/pytest -q -rs tests/contract -k real
+	$(BIN)/python -m tools.control_plane run -- $(BIN)/pytest -q -rs tests/contract/test_planning.py -k real
 
 difference: $(DEV) ## Compare random operations with a real kube-apiserver: SEED=1 OPS=20000 (needs Go)
 	$(BIN)/python -m tools.control_plane run -- $(BIN)/python -m tests.contract.difference --seed $(SEED) --ops $(OPS)

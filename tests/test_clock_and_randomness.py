@@ -10,14 +10,14 @@ from steersman.testing.fake_clock import FakeClock
 
 
 async def test_a_timeout_raises_out_of_its_block() -> None:
-    """The clock's own timeout, so that a fake clock can drive it."""
+    """It is the clock's own timeout, so that a fake clock can drive it."""
     clock = RealClock()
     with pytest.raises(TimeoutError):
         async with clock.timeout(0):
             await clock.sleep(60)
 
 
-async def test_no_limit_never_ends_a_block() -> None:
+async def test_a_timeout_of_none_never_ends_a_block() -> None:
     """None means no limit, wherever a limit is an option."""
     clock = FakeClock()
     async with asyncio.TaskGroup() as tasks:
@@ -34,7 +34,7 @@ async def _sleep_within(clock: FakeClock, limit: float | None, seconds: float) -
 
 
 async def test_a_block_that_ends_in_time_leaves_no_timer_behind() -> None:
-    """A timer that fires later would cancel somebody else's work."""
+    """A timer that fires later would cancel other work."""
     clock = FakeClock()
     async with clock.timeout(1.0):
         assert clock.timers == 1
@@ -46,7 +46,7 @@ def test_wall_clock_time_is_in_utc() -> None:
     assert RealClock().now().tzinfo is UTC
 
 
-def test_equal_seeds_give_equal_sequences() -> None:
+def test_equal_seeds_return_equal_sequences() -> None:
     """A failing run can be repeated from its seed."""
     one, two = Randomness(7), Randomness(7)
     assert [one.uid(), one.suffix(), one.between(1, 2)] == [two.uid(), two.suffix(), two.between(1, 2)]
@@ -58,15 +58,15 @@ def test_a_uid_is_a_random_uuid() -> None:
     assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", Randomness(1).uid())
 
 
-def test_a_suffix_spells_nothing() -> None:
-    """Kubernetes leaves out vowels, so generated names contain no words."""
+def test_a_suffix_contains_no_words() -> None:
+    """Kubernetes leaves out vowels for that purpose."""
     assert len(Randomness(1).suffix()) == 5
     assert set(Randomness(1).suffix(500)) <= set(SUFFIX_ALPHABET)
     assert not set("aeiou013") & set(SUFFIX_ALPHABET)
 
 
-def test_jitter_only_ever_stretches() -> None:
-    """A back-off that came out shorter than asked for would hammer the server."""
+def test_jitter_never_shortens() -> None:
+    """A shorter back-off than requested would load the server."""
     stretched = [Randomness(seed).jitter(10, 1.0) for seed in range(100)]
     assert all(10 <= seconds <= 20 for seconds in stretched)
     assert max(stretched) - min(stretched) > 5

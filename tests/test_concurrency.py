@@ -7,23 +7,23 @@ from steersman.concurrency import background, cleanup, slow_start, unbroken, wai
 
 
 class BoomError(Exception):
-    """What the work of these tests fails with."""
+    """The error of the work in these tests."""
 
 
 async def forever() -> None:
-    """Work that never ends by itself."""
+    """Wait forever."""
     await asyncio.get_running_loop().create_future()
 
 
 async def test_background_work_ends_with_its_block() -> None:
-    """A task that outlives its parent is a task that nobody stops."""
+    """A task that outlives its parent cannot be stopped."""
     async with background(forever(), name="work") as task:
         assert not task.done()
     assert task.cancelled()
 
 
 async def test_a_failure_in_the_background_ends_the_block() -> None:
-    """A dead helper must not leave its owner waiting."""
+    """A failed helper must not leave its owner waiting."""
 
     async def fail() -> None:
         raise BoomError
@@ -34,14 +34,14 @@ async def test_a_failure_in_the_background_ends_the_block() -> None:
 
 
 async def test_the_failure_of_the_block_is_not_wrapped() -> None:
-    """Callers catch by meaning, so `except NotFound` must see a NotFound."""
+    """`except NotFound` must see a NotFound."""
     with pytest.raises(BoomError):
         async with background(forever(), name="work"):
             raise BoomError
 
 
 async def test_waiting_for_readiness_ends_when_the_work_fails() -> None:
-    """Otherwise a server that cannot bind its port would be waited for until the end of time."""
+    """Otherwise a caller would wait forever for a server that cannot bind its port."""
 
     async def fail() -> None:
         raise BoomError
@@ -62,7 +62,7 @@ async def test_work_that_ends_before_it_is_ready_is_an_error() -> None:
             await wait_ready(forever(), work)
 
 
-async def test_cleanup_finishes_although_it_is_cancelled_and_then_passes_the_cancellation_on() -> None:
+async def test_cleanup_finishes_despite_a_cancellation_and_then_raises_it() -> None:
     """A lease must be released on Ctrl-C, and Ctrl-C must still stop the program."""
     begun, finished = asyncio.Event(), asyncio.Event()
 
@@ -80,7 +80,7 @@ async def test_cleanup_finishes_although_it_is_cancelled_and_then_passes_the_can
     assert task.cancelled()
 
 
-async def test_cleanup_gives_up_after_its_limit() -> None:
+async def test_cleanup_stops_after_its_limit() -> None:
     """A server that does not answer must not keep the program from ending."""
     assert await cleanup(forever(), clock=RealClock(), within=0) is False
 
@@ -96,7 +96,7 @@ async def test_cleanup_raises_the_failure_of_its_work() -> None:
 
 
 async def test_slow_start_doubles_its_batches() -> None:
-    """A hundred pods must not be asked for at once before the first one shows that it works."""
+    """A hundred pods must not be requested at once before the first one shows that it works."""
     running, most = 0, []
 
     async def work() -> None:
@@ -111,7 +111,7 @@ async def test_slow_start_doubles_its_batches() -> None:
 
 
 async def test_slow_start_ends_with_the_batch_that_fails() -> None:
-    """What is under way is not cut off: whether it was done would be unknown. What is not begun stays so."""
+    """Running requests are not cancelled, since their result would be unknown; later ones are not started."""
     begun, done = [], []
 
     async def work() -> None:
@@ -128,14 +128,14 @@ async def test_slow_start_ends_with_the_batch_that_fails() -> None:
     assert done == [0, 2]
 
 
-async def test_slow_start_of_nothing_does_nothing() -> None:
-    """What is missing may be nothing, or less: the caller need not look."""
+async def test_slow_start_of_zero_or_less_does_nothing() -> None:
+    """Callers need not check the number."""
     for times in (0, -3):
         await slow_start(times, lambda: pytest.fail("nothing was to be done"))
 
 
-async def test_unbroken_work_gives_what_it_gives() -> None:
-    """Who is not cancelled notices nothing, neither of a result nor of a failure."""
+async def test_unbroken_work_returns_its_result() -> None:
+    """Without a cancellation the caller gets the result or the failure."""
 
     async def answer() -> int:
         return 42
@@ -149,8 +149,8 @@ async def test_unbroken_work_gives_what_it_gives() -> None:
 
 
 @pytest.mark.parametrize("failure", [None, BoomError])
-async def test_unbroken_work_ends_before_a_cancellation_is_heard(failure: type[Exception] | None) -> None:
-    """A client library that is cancelled in the middle leaves its connection open, or forgets the cancellation."""
+async def test_unbroken_work_ends_before_a_cancellation_is_raised(failure: type[Exception] | None) -> None:
+    """A client library that is cancelled in the middle leaves its connection open, or swallows the cancellation."""
     begun, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def call() -> None:

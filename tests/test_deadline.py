@@ -2,7 +2,7 @@ from steersman.clock import Deadline
 from steersman.testing.fake_clock import FakeClock
 
 
-async def test_a_deadline_that_is_moved_costs_one_timer() -> None:
+async def test_a_deadline_that_is_moved_needs_one_timer() -> None:
     """Connections move their limit with every byte; a timer for each would be most of the work."""
     clock = FakeClock()
     reached: list[float] = []

@@ -14,8 +14,8 @@ def test_the_content_can_be_read_inside_the_block_and_nowhere_after_it() -> None
     assert not Path(path).exists()
 
 
-def test_without_memory_files_a_directory_of_its_own_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not every system has them; what is used instead is readable by nobody else and removed at once."""
+def test_without_memory_files_a_private_directory_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not every system has memory files; the directory is readable by its owner only and removed at once."""
     monkeypatch.delattr(os, "memfd_create", raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with private_file(b"key") as path:

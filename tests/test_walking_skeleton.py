@@ -1,4 +1,4 @@
-"""One change end to end, as an author of an operator sees it: declare, run, create, watch it come true."""
+"""One change end to end, as an author of an operator sees it: declare, run, create, and watch the result."""
 
 from typing import Annotated
 
@@ -10,13 +10,13 @@ from steersman.testing.cluster import Cluster
 
 
 class CustomPodSpec(Model):
-    """How many."""
+    """The desired number of pods."""
 
     replicas: Annotated[int, Minimum(0), Maximum(100)]
 
 
 class CustomPodStatus(Status):
-    """How many there are."""
+    """The actual number of pods."""
 
     replicas: int = 0
     pod_names: list[str] = sparse(list)
@@ -28,7 +28,7 @@ class CustomPodStatus(Status):
     columns=[Column("Replicas", ".status.replicas")],
 )
 class CustomPod(Resource[CustomPodSpec, CustomPodStatus]):
-    """Keeps a number of pods running."""
+    """A custom resource that keeps a number of pods running."""
 
 
 operator = Operator("custompod")
@@ -36,7 +36,7 @@ operator = Operator("custompod")
 
 @operator.reconciler(CustomPod, owns=[Pod])
 async def reconcile(custom_pod: CustomPod, ctx: Context[CustomPod]) -> None:
-    """Make the pods as many as wanted."""
+    """Create or delete pods until there are as many as desired."""
     pods = sorted(ctx.owned(Pod), key=lambda pod: pod.name)
     for _ in range(custom_pod.spec.replicas - len(pods)):
         container = Container(name="main", image="busybox")
@@ -49,12 +49,12 @@ async def reconcile(custom_pod: CustomPod, ctx: Context[CustomPod]) -> None:
 
 @reconcile.cleanup
 async def cleanup(custom_pod: CustomPod, ctx: Context[CustomPod]) -> None:
-    """Say goodbye."""
+    """Record an event about the cleanup."""
     ctx.event("Goodbye", f"{custom_pod.name} is going")
 
 
 async def test_from_a_custom_resource_to_its_status() -> None:
-    """Create, scale, heal, delete: every step of a change works together."""
+    """Create, scale, repair, delete: all parts of the framework work together."""
     async with Cluster.start() as cluster, cluster.running(operator):
         created = await cluster.client.create(CustomPod(meta("a"), CustomPodSpec(replicas=3)))
         await cluster.eventually(lambda: len(cluster.list(Pod)) == 3)

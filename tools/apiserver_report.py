@@ -26,7 +26,7 @@ BEGIN = "<!-- The tables from here on are written by `python -m tools.apiserver_
 END = "<!-- The tables end here. -->"
 _UNLISTED = "not alike yet"
 
-Scenario = recordings.Sequence
+RecordedSequence = recordings.Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Recording:
 
     title: str
     file: str
-    stories: Callable[[], Iterable[Scenario]]
+    sequences: Callable[[], Iterable[RecordedSequence]]
     #: Whether it contains sequences with controllers or those without.
     controlled: bool = False
 
@@ -51,11 +51,11 @@ class Result:
     different: Counter[str] = field(default_factory=Counter)
 
 
-def _patches(name: str) -> Callable[[], Iterable[Scenario]]:
+def _patches(name: str) -> Callable[[], Iterable[RecordedSequence]]:
     return lambda: recordings.patch_sequences(name)
 
 
-def _builtin(name: str) -> Callable[[], Iterable[Scenario]]:
+def _builtin(name: str) -> Callable[[], Iterable[RecordedSequence]]:
     return lambda: recordings.builtin_sequences(name)
 
 
@@ -78,28 +78,28 @@ RECORDINGS = (
 )
 
 
-def reason_of(recording: Recording, story: Scenario, place: str) -> str:
+def reason_of(recording: Recording, sequence: RecordedSequence, place: str) -> str:
     """Return why a response may differ."""
     if recording.controlled:
         index = place.split(maxsplit=1)[0]
-        ordered = ORDER.get((story.name, int(index))) if index.isdigit() else None
-        return ELSEWHERE.get(story.name) or ordered or _UNLISTED
-    return NOT_COVERED.get(recording.file, {}).get(story.name, {}).get(place, _UNLISTED)
+        ordered = ORDER.get((sequence.name, int(index))) if index.isdigit() else None
+        return ELSEWHERE.get(sequence.name) or ordered or _UNLISTED
+    return NOT_COVERED.get(recording.file, {}).get(sequence.name, {}).get(place, _UNLISTED)
 
 
 async def replay(recording: Recording) -> Result | None:
     """Replay a recording; return ``None`` if its file is missing."""
     try:
-        stories = [story for story in recording.stories() if story.needs_controllers == recording.controlled]
+        sequences = [one for one in recording.sequences() if one.needs_controllers == recording.controlled]
     except FileNotFoundError:
         return None
     result = Result(recording.title)
-    for story in stories:
+    for sequence in sequences:
         result.sequences += 1
-        result.answers += len(story.steps)
-        for place in await Replay(story).run():
+        result.answers += len(sequence.steps)
+        for place in await Replay(sequence).run():
             if not place.startswith("setup"):
-                result.different[reason_of(recording, story, place)] += 1
+                result.different[reason_of(recording, sequence, place)] += 1
     return result
 
 

@@ -23,6 +23,7 @@
     ├── RegistryError           a container registry rejected a request; has its message
     ├── WaitTimeout             a condition did not become true in time
     ├── LeadershipLost          a write was rejected because this process no longer leads
+    ├── NotPlanned              a plan cannot know what a call would do: a command in a pod, a token
     ├── Deny                    raised by a validating or defaulting function to reject a write
     └── ReconcileError          raised by a reconciler to control its own retries
         ├── Retry               try again later
@@ -222,6 +223,10 @@ class RegistryError(SteersmanError):
 
 class WaitTimeout(SteersmanError, TimeoutError):
     """A condition did not become true in time; the message has the last value."""
+
+
+class NotPlanned(SteersmanError):
+    """A plan cannot know what a call would do, and does not make it; the message names the call."""
 
 
 class LeadershipLost(SteersmanError):

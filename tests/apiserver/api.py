@@ -1,4 +1,4 @@
-"""A server of one's own and the shortest way to ask it something."""
+"""A server for one test, and short ways to send requests to it."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def definition(**version: Any) -> Document:
-    """Give the definition of boats: a sail from 0 to 9, and a status."""
+    """Return the CRD of boats, which have a sail from 0 to 9 and a status."""
     schema = {
         "type": "object",
         "properties": {
@@ -54,34 +54,34 @@ def definition(**version: Any) -> Document:
 
 
 def boat(name: str, *, sails: int | None = None, **metadata: Any) -> Document:
-    """Give a boat."""
+    """Return a boat."""
     spec = {} if sails is None else {"sails": sails}
     return {"apiVersion": "sea.dev/v1", "kind": "Boat", "metadata": {"name": name, **metadata}, "spec": spec}
 
 
 class Events:
-    """What came over one watch so far."""
+    """The events that one watch has received so far."""
 
     def __init__(self) -> None:
         self._text = b""
 
     def feed(self, chunk: bytes) -> None:
-        """Take bytes as they come."""
+        """Parse the next bytes of the stream."""
         self._text += chunk
 
     @property
     def all(self) -> list[Document]:
-        """Give the events, whole."""
+        """Return the complete events."""
         return [json.loads(line) for line in self._text.splitlines() if line.strip()]
 
     @property
     def brief(self) -> list[tuple[str, str]]:
-        """Give type and name of each event."""
+        """Return type and name of each event."""
         return [(event["type"], event["object"]["metadata"].get("name", "")) for event in self.all]
 
 
 class Api:
-    """A fresh server under a clock that stands still."""
+    """A fresh server whose clock does not advance."""
 
     def __init__(self, tokens: dict[str, User] | None = None) -> None:
         self.clock = FakeClock()
@@ -89,17 +89,17 @@ class Api:
         self.transport = InMemoryTransport(self.server, clock=self.clock)
 
     async def send(self, method: str, target: str, body: Any = None, **headers: str) -> Response:
-        """Send a request once and give the answer."""
+        """Send a request once and return the answer."""
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return await self.transport._request(Request(method, target, named, data), None)
 
     async def ask(self, method: str, target: str, body: Any = None, **headers: str) -> Any:
-        """Send a request and give the document that came back."""
+        """Send a request and return the document of the answer."""
         return json.loads((await self.send(method, target, body, **headers)).body)
 
     async def define(self, **version: Any) -> None:
-        """Define boats."""
+        """Create the CRD of boats."""
         answer = await self.send("POST", DEFINITIONS, definition(**version))
         assert answer.status == 201, answer.body
 

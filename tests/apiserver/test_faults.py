@@ -5,8 +5,8 @@ from steersman.errors import ConnectionLost
 from tests.apiserver.api import BOATS, Api, boat
 
 
-async def test_the_next_requests_are_refused_and_then_no_more() -> None:
-    """A test says how often; what was refused was not done."""
+async def test_the_next_requests_fail_and_later_ones_succeed() -> None:
+    """A test sets the number; a failed request has no effect."""
     api = Api()
     await api.define()
     api.server.faults.refuse(429, times=2, matches=requests_of("POST", "/boats"), retry_after=1)
@@ -15,8 +15,8 @@ async def test_the_next_requests_are_refused_and_then_no_more() -> None:
     assert answers[0].header("retry-after") == "1"
 
 
-async def test_a_connection_breaks_before_or_after_the_work() -> None:
-    """The client cannot tell which; a test can have both."""
+async def test_a_connection_breaks_before_or_after_the_request_is_processed() -> None:
+    """The client cannot know which; a test can choose either."""
     api = Api()
     await api.define()
     for after, status in ((False, 404), (True, 200)):
@@ -26,8 +26,8 @@ async def test_a_connection_breaks_before_or_after_the_work() -> None:
         assert (await api.send("GET", f"{BOATS}/a")).status == status
 
 
-async def test_an_answer_comes_late() -> None:
-    """Time limits of clients are tested by the clock, not by waiting."""
+async def test_a_response_can_be_delayed() -> None:
+    """Timeouts of clients are tested with the clock, not by waiting."""
     api = Api()
     await api.define()
     api.server.faults.delay(30)
@@ -42,7 +42,7 @@ async def test_an_answer_comes_late() -> None:
 
 
 @pytest.mark.parametrize(("what", "names"), [("drop", ["b", "c"]), ("duplicate", ["a", "a", "b", "c"])])
-async def test_events_are_lost_or_come_twice(what: str, names: list[str]) -> None:
+async def test_events_can_be_dropped_or_duplicated(what: str, names: list[str]) -> None:
     """Informers must survive both."""
     api = Api()
     await api.define()
@@ -54,8 +54,8 @@ async def test_events_are_lost_or_come_twice(what: str, names: list[str]) -> Non
     assert [name for _, name in events.brief] == names
 
 
-async def test_lists_of_any_version_may_be_old() -> None:
-    """A real cache may lag; a list that asks for the newest never does."""
+async def test_lists_at_any_version_may_be_stale() -> None:
+    """A real cache may lag; a list of the newest version never does."""
     api = Api()
     await api.define()
     await api.send("POST", BOATS, boat("a"))
@@ -67,8 +67,8 @@ async def test_lists_of_any_version_may_be_old() -> None:
     assert [item["metadata"]["name"] for item in fresh["items"]] == ["a", "b"]
 
 
-async def test_requests_are_remembered_on_demand() -> None:
-    """A test can ask what a client really sent."""
+async def test_requests_are_recorded_on_demand() -> None:
+    """A test can check what a client really sent."""
     api = Api()
     await api.define()
     api.server.faults.is_logging = True
@@ -77,8 +77,8 @@ async def test_requests_are_remembered_on_demand() -> None:
     assert (asked.method, asked.target, asked.user_agent) == ("GET", BOATS, "me/1")
 
 
-async def test_a_snapshot_brings_everything_back() -> None:
-    """Tests share one prepared server: objects, definitions and versions are as they were."""
+async def test_a_snapshot_restores_everything() -> None:
+    """Tests share one prepared server: objects, CRDs and versions are as they were."""
     api = Api()
     empty = api.server.snapshot()
     await api.define()

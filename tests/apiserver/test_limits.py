@@ -17,24 +17,24 @@ JSON = "application/json"
 
 
 def config_map(name: str, **metadata: Any) -> Document:
-    """Make a ConfigMap."""
+    """Return a ConfigMap."""
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
 
 
 def owners(count: int, **more: Any) -> list[Document]:
-    """Make references to as many owners."""
+    """Return references to that many owners."""
     return [{"apiVersion": "v1", "kind": "Pod", "name": f"p{i}", "uid": f"u{i}", **more} for i in range(count)]
 
 
 class Work:
-    """How many lines of our code ran."""
+    """Number of lines of our code that ran."""
 
     lines = 0
 
 
 @contextmanager
 def counted() -> Iterator[Work]:
-    """Count the lines that run in the block: the same on a fast machine and on a slow one."""
+    """Count the lines that run in the block, which is the same on fast and slow machines."""
     work = Work()
 
     def trace(frame: Any, event: str, _: Any) -> Any:
@@ -52,7 +52,7 @@ def counted() -> Iterator[Work]:
 
 
 async def work_of(api: Api, body: Any, target: str = CONFIG_MAPS, media: str = JSON) -> int:
-    """Return how many lines one create takes."""
+    """Return how many lines one create runs."""
     with counted() as work:
         await api.send("POST", target, body, content_type=media)
     return work.lines
@@ -82,7 +82,7 @@ async def test_four_times_as_many_items_take_at_most_five_times_the_work(what: s
 
 
 class Compared(dict[str, Any]):
-    """An owner that counts how often one is compared with another, which happens in C."""
+    """An owner that counts comparisons, which happen in C."""
 
     comparisons = 0
 
@@ -112,15 +112,15 @@ async def test_finalizers_of_custom_objects_take_work_in_proportion() -> None:
     assert work[1] < 5 * work[0]
 
 
-async def test_a_refusal_quotes_no_more_than_a_megabyte() -> None:
-    """Each controller too many quotes all owners: 300 of them made 17 MB, 3,000 would make a gigabyte."""
+async def test_an_error_message_is_at_most_a_megabyte() -> None:
+    """Each surplus controller quotes all owners: 300 of them made 17 MB, 3,000 would make a gigabyte."""
     answer = await Api().send("POST", CONFIG_MAPS, config_map("a", ownerReferences=owners(300, controller=True)))
     assert answer.status == 422
     assert b"Only one reference can have Controller set to true" in answer.body
     assert len(answer.body) < 5_000_000
 
 
-async def test_strict_decoding_gives_up_after_a_hundred_faults() -> None:
+async def test_strict_decoding_stops_after_a_hundred_errors() -> None:
     """As the decoder of kube-apiserver does."""
     status = await Api().ask("POST", f"{CONFIG_MAPS}?fieldValidation=Strict", _strict(1000), content_type=JSON)
     assert status["message"].count("unknown field") == 100
@@ -142,8 +142,8 @@ def test_ports_of_one_number_are_not_all_compared_with_each_other() -> None:
     assert work.lines < 4_000_000
 
 
-async def test_an_object_that_etcd_would_not_store_is_refused() -> None:
-    """A cluster refuses objects over 1.5 MiB; an operator that writes one should learn it in its tests."""
+async def test_an_object_too_large_for_etcd_is_rejected() -> None:
+    """A cluster rejects objects over 1.5 MiB; an operator that writes one should learn that in its tests."""
     api = Api()
     finalizers = [f"example.com/{i:060}" for i in range(25_000)]
     status = await api.ask("POST", CONFIG_MAPS, config_map("a", finalizers=finalizers), content_type=JSON)
@@ -172,7 +172,7 @@ async def test_defaults_count_towards_the_size_of_an_object() -> None:
     assert (await api.ask("POST", boxes, {**box, "items": [{}]}, content_type=JSON))["metadata"]["name"] == "a"
 
 
-async def test_managed_fields_are_dropped_before_an_object_is_refused_for_its_size() -> None:
+async def test_managed_fields_are_dropped_before_an_object_is_rejected_for_its_size() -> None:
     """They can be larger than the object; kube-apiserver tries again without them."""
     api = Api()
     finalizers = [f"example.com/{i:060}" for i in range(12_000)]
@@ -192,7 +192,7 @@ INSERTS = [{"op": "add", "path": "/metadata/finalizers/0", "value": "a.b/c"}] * 
         ("MAX_MOVED_BYTES", [{"op": "move", "from": f"/{'ab'[i % 2]}", "path": f"/{'ba'[i % 2]}"} for i in range(99)]),
     ],
 )
-async def test_a_patch_that_moves_too_much_is_refused(
+async def test_a_patch_that_moves_too_much_is_rejected(
     limit: str, operations: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """10,000 operations are allowed; each may move a list of 150,000 elements, or a value of three megabytes."""
@@ -206,7 +206,7 @@ async def test_a_patch_that_moves_too_much_is_refused(
 
 
 @pytest.mark.parametrize("media", ["application/yaml", "application/apply-patch+yaml"])
-async def test_a_bomb_in_yaml_is_a_bad_request_in_the_words_of_kubernetes(media: str) -> None:
+async def test_a_yaml_bomb_is_a_bad_request_with_the_message_of_kubernetes(media: str) -> None:
     """507 bytes of merge keys froze all clients for a minute."""
     lines = ["a0: &a0 {k: v}"]
     lines += [f"a{i}: &a{i} {{<<: [{','.join([f'*a{i - 1}'] * 9)}]}}" for i in range(1, 12)]

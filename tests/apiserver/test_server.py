@@ -5,8 +5,8 @@ import pytest
 from tests.apiserver.api import ADMIN, BOATS, Api, boat
 
 
-async def test_who_has_no_or_a_wrong_token_gets_nothing() -> None:
-    """A wrong token is no user at all; without one, one may only see that the server lives."""
+async def test_a_missing_or_wrong_token_is_rejected() -> None:
+    """A wrong token is an error; without a token only the health endpoints are readable."""
     api = Api({"secret": ADMIN})
     assert (await api.send("GET", "/api/v1/pods", authorization="Bearer wrong")).status == 401
     assert (await api.send("GET", "/healthz", authorization="Bearer wrong")).status == 401
@@ -19,7 +19,7 @@ async def test_who_has_no_or_a_wrong_token_gets_nothing() -> None:
     assert (await api.send("GET", "/api/v1/pods", authorization="Bearer secret")).status == 200
 
 
-async def test_names_are_made_up_and_never_taken_twice() -> None:
+async def test_generated_names_are_never_used_twice() -> None:
     """Equal seeds give equal names, which makes failures repeatable."""
     names = []
     for _ in range(2):
@@ -33,7 +33,7 @@ async def test_names_are_made_up_and_never_taken_twice() -> None:
 
 
 async def test_an_object_with_a_finalizer_waits_for_it() -> None:
-    """Delete marks it, again and again the same; the last finalizer's removal ends it."""
+    """Delete sets the same deletion timestamp each time; removing the last finalizer deletes the object."""
     api = Api()
     await api.define()
     await api.send("POST", BOATS, boat("a", finalizers=["sea.dev/haul"]))
@@ -47,7 +47,7 @@ async def test_an_object_with_a_finalizer_waits_for_it() -> None:
 
 
 async def test_a_status_write_changes_nothing_else() -> None:
-    """Two writers of one object do not get in each other's way."""
+    """Two writers of one object do not interfere."""
     api = Api()
     await api.define()
     made = await api.ask("POST", BOATS, boat("a", sails=2))
@@ -61,8 +61,8 @@ async def test_a_status_write_changes_nothing_else() -> None:
     assert after["metadata"]["generation"] == 1
 
 
-async def test_a_list_goes_on_where_it_stopped_as_it_was() -> None:
-    """Pages of one list show one moment, whatever is written between them."""
+async def test_the_pages_of_a_list_show_one_state() -> None:
+    """They must be consistent, whatever is written between them."""
     api = Api()
     await api.define()
     for name in "abcd":
@@ -76,8 +76,8 @@ async def test_a_list_goes_on_where_it_stopped_as_it_was() -> None:
     assert rest["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
 
 
-async def test_both_event_apis_show_one_event() -> None:
-    """Recorders of either generation are read by watchers of the other."""
+async def test_both_event_apis_show_the_same_events() -> None:
+    """Recorders of one API version are read by watchers of the other."""
     api = Api()
     event = {
         "metadata": {"name": "e"},
@@ -101,8 +101,8 @@ async def test_both_event_apis_show_one_event() -> None:
     assert [item["metadata"]["name"] for item in listed["items"]] == ["e"]
 
 
-async def test_services_get_addresses_that_nobody_else_has() -> None:
-    """An address is kept over updates and free again after the delete."""
+async def test_no_two_services_get_the_same_address() -> None:
+    """An address is kept across updates and released by the delete."""
     api = Api()
     base = "/api/v1/namespaces/default/services"
     addresses = set()
@@ -116,7 +116,7 @@ async def test_services_get_addresses_that_nobody_else_has() -> None:
 
 
 async def test_discovery_is_not_sent_again_until_it_changes() -> None:
-    """Kubectl asks before every command."""
+    """Kubectl requests it before every command."""
     api = Api()
     accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
     tag = (await api.send("GET", "/apis", accept=accept)).header("etag")
@@ -128,6 +128,6 @@ async def test_discovery_is_not_sent_again_until_it_changes() -> None:
 
 
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "TRACE", "BREW"])
-async def test_methods_that_no_resource_knows_are_refused(method: str) -> None:
+async def test_methods_that_no_resource_supports_are_rejected(method: str) -> None:
     """Recorded: all of them are 405."""
     assert (await Api().send(method, "/api/v1/namespaces/default/configmaps")).status == 405

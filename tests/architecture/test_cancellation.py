@@ -1,4 +1,4 @@
-"""No linter sees a swallowed cancellation, so this does."""
+"""No handler may swallow a cancellation; linters do not check this."""
 
 import ast
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def _names(caught: ast.expr | None) -> set[str]:
 
 
 def _keeps(handler: ast.ExceptHandler) -> bool:
-    """Tell whether a handler passes the cancellation on: it raises, or keeps it under its name for later."""
+    """Return whether a handler passes the cancellation on: it raises, or stores it for later."""
     if any(isinstance(node, ast.Raise) for node in ast.walk(ast.Module(handler.body, []))):
         return True
     return handler.name is not None and any(
@@ -51,7 +51,7 @@ def swallowed(tree: ast.AST) -> Iterator[int]:
 
 @pytest.mark.parametrize("source", SOURCES, ids=str)
 def test_no_module_swallows_a_cancellation(source: Path) -> None:
-    """Cancellation is the only stop signal: whoever swallows it makes a task that cannot be stopped."""
+    """Cancellation is the only stop signal: code that swallows it makes a task that cannot be stopped."""
     assert list(swallowed(ast.parse(source.read_text()))) == []
 
 
@@ -65,11 +65,11 @@ def test_no_module_swallows_a_cancellation(source: Path) -> None:
         "with contextlib.suppress(asyncio.CancelledError): ...",
     ],
 )
-def test_the_check_finds_what_it_looks_for(guilty: str) -> None:
+def test_the_check_finds_a_swallowed_cancellation(guilty: str) -> None:
     """A check that finds nothing proves nothing."""
     assert list(swallowed(ast.parse(guilty)))
 
 
-def test_the_check_allows_what_passes_the_cancellation_on() -> None:
+def test_the_check_allows_handlers_that_raise_again() -> None:
     """Cleaning up and raising again is what a handler is for."""
     assert list(swallowed(ast.parse("try: ...\nexcept BaseException:\n  clean()\n  raise"))) == []

@@ -15,7 +15,7 @@ PACKAGES = sorted(
     for path in ROOT.rglob("__init__.py")
     if "lazy_names(" in path.read_text()
 )
-#: What authors read and copy.
+#: Files that authors read and copy.
 TEXTS = [
     path
     for folder in ("docs", "examples", "src/steersman/scaffold/templates", "README.md")
@@ -38,7 +38,7 @@ def imported_for_type_checkers(package: str) -> dict[str, str]:
     }
 
 
-def test_the_packages_of_authors_are_facades() -> None:
+def test_packages_for_authors_are_facades() -> None:
     """The list below must not become empty unnoticed."""
     assert {"steersman", "steersman.controller", "steersman.objects", "steersman.schema", "steersman.testing"} <= {
         *PACKAGES
@@ -46,7 +46,7 @@ def test_the_packages_of_authors_are_facades() -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_facade_says_the_same_to_python_and_to_type_checkers(package: str) -> None:
+def test_a_facade_has_the_same_names_for_python_and_type_checkers(package: str) -> None:
     """Its names are written three times: for type checkers, for star imports, and with the module that is loaded."""
     module = import_module(package)
     assert sorted(module.__all__) == dir(module)
@@ -58,7 +58,7 @@ def test_a_facade_says_the_same_to_python_and_to_type_checkers(package: str) -> 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_public_name_is_not_the_name_of_a_module(package: str) -> None:
-    """Importing the module would put it in the place of the name."""
+    """Importing the module would replace the public name."""
     folder = Path("src", *package.split("."))
     modules = {path.stem for path in folder.glob("*.py")} | {path.parent.name for path in folder.glob("*/__init__.py")}
     assert modules.isdisjoint(import_module(package).__all__)
@@ -66,7 +66,7 @@ def test_a_public_name_is_not_the_name_of_a_module(package: str) -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_is_in_the_reference(package: str) -> None:
-    """A home that nobody knows is none."""
+    """Users can only rely on a location that is documented."""
     row = next(line for line in Path("docs/reference.md").read_text().splitlines() if f"| `{package}`" in line)
     missing = [name for name in import_module(package).__all__ if f"`{name}`" not in row]
     assert not missing
@@ -85,7 +85,7 @@ def test_guides_examples_and_templates_import_from_documented_homes(text: Path) 
 
 
 def test_a_typo_is_an_ordinary_error_that_suggests_the_name() -> None:
-    """Lazy names must not change what a mistake looks like."""
+    """Lazy names must not change the error of a typo."""
     script = "from steersman.testing import Clutser"
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)  # noqa: S603 - our own interpreter
     assert "ImportError: cannot import name 'Clutser' from 'steersman.testing'" in answer.stderr

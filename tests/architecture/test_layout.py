@@ -1,4 +1,4 @@
-"""The layout tells the story: one noun a file, a small façade that costs nothing to import."""
+"""The layout of the packages: one concept per file, and a small façade that is cheap to import."""
 
 import subprocess
 import sys
@@ -13,13 +13,13 @@ SOURCES = [path for path in sorted(Path("src/steersman").rglob("*.py")) if not p
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=str)
-def test_a_file_holds_one_noun(source: Path) -> None:
+def test_a_file_holds_one_concept(source: Path) -> None:
     """A file may explain itself at length; one of more than 650 lines is two concepts. Generated kinds are exempt."""
     assert len(source.read_text().splitlines()) <= LONGEST
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=str)
-def test_a_module_says_what_it_is_for(source: Path) -> None:
+def test_a_module_states_its_purpose(source: Path) -> None:
     """The first line of a module is what a newcomer reads."""
     assert source.read_text().lstrip().startswith(('"""', "# "))
 
@@ -33,13 +33,13 @@ def test_the_facade_is_small_and_complete() -> None:
 
 
 def test_an_unknown_name_of_the_facade_is_an_ordinary_attribute_error() -> None:
-    """Lazy import must not change what a typo looks like."""
+    """Lazy import must not change the error of a typo."""
     with pytest.raises(AttributeError, match="Operater"):
         steersman.Operater  # noqa: B018 - the access is the test
 
 
 def test_importing_the_facade_loads_nothing_heavy() -> None:
-    """`import steersman` has a budget of 0.10 s: an event loop, TLS or a schema compiler would eat it."""
+    """`import steersman` has a budget of 0.10 s: an event loop, TLS or a schema compiler would exceed it."""
     heavy = ["asyncio", "ssl", "msgspec", "yaml", "click", "rich", "cryptography", "prometheus_client", "re2"]
     script = f"import sys, steersman; print([name for name in {heavy} if name in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603 - our own interpreter

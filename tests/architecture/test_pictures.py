@@ -1,4 +1,4 @@
-"""The pictures of the architecture show what is so: files, functions, imports, and nothing that was moved since."""
+"""The pictures of the architecture match the code: files, functions and imports exist as drawn."""
 
 import ast
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def imports() -> grimp.ImportGraph:
 
 @pytest.mark.parametrize("hop", _HOPS, ids=lambda hop: f"{hop.file}:{hop.function}")
 def test_every_step_of_a_journey_exists(hop: Hop) -> None:
-    """A newcomer opens the file that a picture names, and looks for the function."""
+    """A newcomer opens the file that a picture names, and searches for the function."""
     assert hop.function in set(_functions(hop.file)), f"{hop.file} has no function {hop.function}"
 
 
@@ -49,7 +49,7 @@ def test_the_steps_follow_the_imports(imports: grimp.ImportGraph) -> None:
     assert wrong == []
 
 
-def test_the_pictures_are_drawn_from_the_code_as_it_is() -> None:
-    """A picture that was not drawn again after a change shows the old house."""
+def test_the_pictures_are_drawn_from_the_current_code() -> None:
+    """A picture that was not generated again after a change shows the old structure."""
     stale = [path.name for path, drawn in pictures() if path.read_text(encoding="utf-8") != drawn]
     assert stale == [], "draw them again: make pictures"

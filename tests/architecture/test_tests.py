@@ -1,4 +1,4 @@
-"""What every test of this repository keeps to."""
+"""Rules for every test of this repository."""
 
 import ast
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ _SHARED = frozenset({"support", "contract"})
 
 
 def test_helpers_that_several_folders_use_are_in_support() -> None:
-    """Where they are found, and where nobody changes them for one folder alone."""
+    """There they are found, and are not changed for one folder alone."""
     found = []
     for path in sorted((ROOT / "tests").rglob("*.py")):
         folder = path.relative_to(ROOT / "tests").parts[0]

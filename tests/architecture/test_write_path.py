@@ -1,4 +1,4 @@
-"""The write path of the API server: its order is in its types, its values are frozen, nothing is set from outside."""
+"""The write path of the API server: its types fix the order, its values are frozen, nothing is set from outside."""
 
 import ast
 import inspect
@@ -15,7 +15,7 @@ from steersman.apiserver.verbs import delete, write_path
 from steersman.apiserver.verbs.write_path import ObjectWriter
 
 APISERVER = Path(write_path.__file__).parents[1]
-#: Method → the value that it makes, in the order in which `ObjectWriter.write` calls them.
+#: Method → the value that it returns, in the order in which `ObjectWriter.write` calls them.
 STAGES = {
     "_own": "Owned",
     "_admit": "Admitted",
@@ -26,7 +26,7 @@ STAGES = {
 }
 
 
-def test_each_stage_takes_what_the_one_before_it_makes() -> None:
+def test_each_stage_takes_the_result_of_the_one_before() -> None:
     """An admission step in the wrong place must not type-check; that only holds while the stages form a chain."""
     before = "Proposed"
     for name, made in STAGES.items():
@@ -77,13 +77,13 @@ def _foreign_assignments(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", [APISERVER / "server.py", APISERVER / "local.py", *(APISERVER / "verbs").glob("*.py")])
 def test_no_attribute_is_assigned_from_outside(path: Path) -> None:
-    """What a part needs is an argument of its constructor; state of a request is in the request."""
+    """A component gets what it needs in its constructor; the state of a request is in the request."""
     assert _foreign_assignments(path) == []
 
 
 @pytest.mark.parametrize("path", list((APISERVER / "verbs").glob("*.py")), ids=lambda path: path.name)
 def test_verbs_keep_no_state(path: Path) -> None:
-    """Two requests may be between their runs at the same time, so a verb must not remember anything of one."""
+    """Two requests may be between their runs at the same time, so a verb must not store anything about one."""
     outside = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.FunctionDef) and node.name != "__init__":

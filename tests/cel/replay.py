@@ -27,7 +27,7 @@ def schema_of(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _children(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], int | None]]:
-    """Every schema below a node: how the path goes on, the schema, and how often it occurs (None: no limit)."""
+    """Yield every schema below a node: the next step of the path, the schema, and how often it may occur."""
     for name, prop in schema.get("properties", {}).items():
         yield f".properties[{name}]", prop, 1
     if isinstance(schema.get("additionalProperties"), Mapping):
@@ -69,7 +69,7 @@ class Compiled:
             yield from child._each(path + step)
 
     def causes(self) -> list[Cause]:
-        """List what an API server says about the schema."""
+        """Return the errors of an API server about the schema."""
         found: list[Cause] = []
         costs: list[RuleCost] = []
         for path, rules in self._each():
@@ -79,7 +79,7 @@ class Compiled:
         return found
 
     def check(self, value: Any, old: Any, budget: Budget, path: str = "") -> list[Cause]:
-        """List what an API server says about a value."""
+        """Return the errors of an API server about a value."""
         if value is None or budget.is_exhausted:
             return []
         found: list[Cause] = []
@@ -114,7 +114,7 @@ def _correlated(schema: Mapping[str, Any], item: Any, old: Any) -> Any:
 
 
 def _defaulted(schema: Mapping[str, Any], value: Any) -> Any:
-    """Fill in the defaults that an API server fills in before rules run."""
+    """Set the defaults that an API server sets before rules run."""
     if isinstance(value, dict):
         properties = schema.get("properties", {})
         defaults = {name: prop["default"] for name, prop in properties.items() if "default" in prop}
@@ -124,12 +124,12 @@ def _defaulted(schema: Mapping[str, Any], value: Any) -> Any:
     return value
 
 
-#: What the recorded objects of root cases were, beside what the cases show.
+#: The parts of the recorded objects of root cases that the cases do not show.
 _ROOT = {"apiVersion": "root.example.com/v1", "kind": "Root"}
 
 
 def replay(case: Mapping[str, Any]) -> Counter[Cause]:
-    """Give the causes that the case produces here."""
+    """Return the causes that the case produces here."""
     at_root = case.get("level") == "root"
     compiled = Compiled(schema_of(case), is_root=at_root)
     causes = compiled.causes()
@@ -148,7 +148,7 @@ def replay(case: Mapping[str, Any]) -> Counter[Cause]:
 
 
 def expected(case: Mapping[str, Any]) -> Counter[Cause]:
-    """Give the causes that were recorded."""
+    """Return the recorded causes."""
     if case["result"] == "valid":
         return Counter()
     causes = [case, *case.get("more", [])]

@@ -1,4 +1,4 @@
-"""Generated code beside the interpreter, on rules and objects nobody wrote."""
+"""Generated code compared with the interpreter, on generated rules and objects."""
 
 from typing import Any
 
@@ -137,8 +137,8 @@ def _exactly(rule: Rule, value: Any, old: Any) -> Any:
 
 @settings(max_examples=200, deadline=None)
 @given(_rules, st.lists(st.tuples(_objects, _objects), min_size=1, max_size=8))
-def test_generated_code_answers_as_the_interpreter_or_not_at_all(text: str, pairs: list[tuple[Any, Any]]) -> None:
-    """Missing fields, nulls, overflow, long lists: generated code notices whatever it cannot decide."""
+def test_generated_code_agrees_with_the_interpreter_or_defers_to_it(text: str, pairs: list[tuple[Any, Any]]) -> None:
+    """Missing fields, nulls, overflow, long lists: generated code detects whatever it cannot decide."""
     compiled = compile_rules({**_SCHEMA, "x-kubernetes-validations": [{"rule": text}]})
     assert all(error.reason == "FieldValueForbidden" for error in compiled.errors)
     (rule,) = compiled.rules
@@ -154,8 +154,8 @@ def test_generated_code_answers_as_the_interpreter_or_not_at_all(text: str, pair
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(_rules, min_size=1, max_size=4), _objects, _objects)
-def test_the_budget_never_underestimates_what_rules_cost(texts: list[str], value: Any, old: Any) -> None:
-    """What is set aside for unmeasured rules covers what they really cost, so no object escapes its limit."""
+def test_the_budget_never_underestimates_the_cost_of_rules(texts: list[str], value: Any, old: Any) -> None:
+    """The reserve for unmeasured rules covers their real cost, so no object escapes its limit."""
     compiled = compile_rules({**_SCHEMA, "x-kubernetes-validations": [{"rule": text} for text in texts]})
     budget = Budget()
     compiled.check(value, old, budget=budget)
@@ -179,13 +179,13 @@ def test_the_budget_never_underestimates_what_rules_cost(texts: list[str], value
     ],
 )
 def test_common_rules_have_generated_code(text: str) -> None:
-    """The speed of an API server hangs on these: losing their fast form would go unnoticed otherwise."""
+    """The speed of the API server depends on these, and losing their fast form would go unnoticed."""
     compiled = compile_rules({**_SCHEMA, "x-kubernetes-validations": [{"rule": text}]})
     assert compiled.rules[0].fast is not None
 
 
 def test_generated_code_leaves_large_values_to_the_interpreter() -> None:
-    """Without limits in the schema a rule is generated for small values only: large ones are metered."""
+    """Without limits in the schema, code is generated for small values only: large ones are metered."""
     schema = {"type": "array", "items": {"type": "string"}}
     rules = compile_rules({**schema, "x-kubernetes-validations": [{"rule": "self.all(x, self.exists(y, x == y))"}]})
     (rule,) = rules.rules
@@ -199,7 +199,7 @@ def test_generated_code_leaves_large_values_to_the_interpreter() -> None:
     assert "actual cost limit exceeded" in failure.message
 
 
-def test_values_that_are_no_integers_are_left_to_the_interpreter() -> None:
+def test_values_that_are_not_integers_are_left_to_the_interpreter() -> None:
     """A stored 3.0 is a float in JSON: Kubernetes' rules fail on it, although 3.0 > 1 for Python."""
     rules = compile_rules({"type": "integer", "x-kubernetes-validations": [{"rule": "self > 1"}]})
     for value in (3.0, True):
@@ -207,16 +207,16 @@ def test_values_that_are_no_integers_are_left_to_the_interpreter() -> None:
         assert "invalid data, expected int, got" in failure.message
 
 
-def test_rules_on_the_old_value_wait_for_one() -> None:
-    """A transition rule says nothing about a new object."""
+def test_rules_on_the_old_value_need_one() -> None:
+    """A transition rule does not apply to a new object."""
     rules = compile_rules({"type": "integer", "x-kubernetes-validations": [{"rule": "self >= oldSelf"}]})
     assert rules.uses_old_self
     assert rules.check(1, ABSENT, budget=Budget()) == []
     assert len(rules.check(1, 2, budget=Budget())) == 1
 
 
-def test_a_budget_measures_cheap_rules_only_when_it_must() -> None:
-    """Unmeasured rules are evaluated again once their estimates use up what is left, and get back the difference."""
+def test_cheap_rules_are_measured_only_if_necessary() -> None:
+    """Unmeasured rules are evaluated again once their estimates exhaust the budget, and the difference is returned."""
     schema = {"type": "string", "maxLength": 200, "x-kubernetes-validations": [{"rule": "self.matches('^a+$')"}]}
     rules = compile_rules(schema)
     (rule,) = rules.rules

@@ -1,4 +1,4 @@
-"""The core language beside an independent implementation of CEL."""
+"""The core language, compared with an independent implementation of CEL."""
 
 import datetime as dt
 from typing import Any
@@ -28,7 +28,7 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def _plain(value: Any) -> Any:
-    """Turn a value of ours into what the other implementation gives."""
+    """Convert a value of ours into that of the other implementation."""
     match value:
         case CelMap():
             return {_plain(key): _plain(item) for key, item in value.items()}
@@ -242,8 +242,8 @@ def test_core_language_agrees_with_another_implementation(text: str) -> None:
         "$x",
     ],
 )
-def test_refusals_are_worded_alike(text: str) -> None:
-    """Messages, places and carets of compile errors are the same, so that documentation found elsewhere applies."""
+def test_compile_errors_are_worded_alike(text: str) -> None:
+    """Messages, positions and carets are the same, so that documentation found elsewhere applies."""
     assert _ours(text) == _theirs(text)
 
 
@@ -287,6 +287,6 @@ def _bool_of(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 @settings(max_examples=150, deadline=None)
 @given(st.recursive(_comparisons, _bool_of, max_leaves=6))
 def test_generated_expressions_agree_with_another_implementation(text: str) -> None:
-    """Overflow, absorption of errors and short cuts agree wherever they meet."""
+    """Overflow, absorption of errors and short-circuit evaluation, in any combination."""
     ours, theirs = _ours(text), _theirs(text)
     assert _same(ours, theirs), f"{text}: {ours!r}, not {theirs!r}"

@@ -1,4 +1,4 @@
-"""Two engines for regular expressions, one meaning."""
+"""Two engines for regular expressions with the same results."""
 
 import pytest
 from hypothesis import given, settings
@@ -22,7 +22,7 @@ _patterns = st.builds(
 
 @settings(max_examples=200, deadline=None)
 @given(_patterns, st.lists(st.text("abcz0.-\né ", max_size=8), min_size=1, max_size=6))
-def test_the_quick_engine_finds_what_the_careful_one_finds(pattern: str, texts: list[str]) -> None:
+def test_the_fast_engine_finds_what_the_safe_one_finds(pattern: str, texts: list[str]) -> None:
     """A pattern means the same in generated code, at the end of a line as well."""
     quick, careful = searcher(pattern), compiled(pattern)
     for text in texts:
@@ -44,7 +44,7 @@ def test_the_quick_engine_finds_what_the_careful_one_finds(pattern: str, texts: 
         (r"\C", r"invalid escape sequence: `\C`"),
     ],
 )
-def test_bad_patterns_are_explained_in_the_words_of_go(pattern: str, words: str) -> None:
+def test_errors_of_patterns_have_the_messages_of_go(pattern: str, words: str) -> None:
     """Users find these texts in the documentation of Go and Kubernetes."""
     with pytest.raises(PatternError) as caught:
         compiled(pattern)

@@ -29,7 +29,7 @@ def _normal(causes: Counter[Cause]) -> Counter[Cause]:
 
 @pytest.mark.parametrize("library", _LIBRARIES)
 def test_every_recorded_answer_is_reproduced(library: str) -> None:
-    """Result, message, reason and field of all causes are what a real API server said."""
+    """Result, message, reason and field of all causes equal those of a real API server."""
     wrong = []
     for case in _CASES:
         if case["library"] == library:
@@ -41,7 +41,7 @@ def test_every_recorded_answer_is_reproduced(library: str) -> None:
 
 
 def test_no_recorded_case_is_missing() -> None:
-    """The recording is complete: a truncated file would pass silently."""
+    """A truncated file would pass silently."""
     assert len(_CASES) == 1992
 
 
@@ -60,7 +60,7 @@ def _exactly(rule: Rule, value: Any, old: Any) -> Any:
 
 
 def test_generated_code_never_contradicts_the_interpreter() -> None:
-    """Generated code may hand a question on, but what it answers is right."""
+    """Generated code may defer to the interpreter, but its answers must be right."""
     answered = 0
     for case in _CASES:
         if "value" not in case:

@@ -1,4 +1,4 @@
-"""Times, names, amounts, addresses: what the recordings do not reach."""
+"""Times, names, amounts, addresses: cases that the recordings do not cover."""
 
 import ipaddress
 from fractions import Fraction
@@ -27,14 +27,14 @@ _SECOND = 1_000_000_000
 
 
 @given(st.integers(-62_135_596_800 * _SECOND, 253_402_300_799 * _SECOND))
-def test_timestamps_survive_being_written(nanos: int) -> None:
-    """What is written is read back to the nanosecond."""
+def test_timestamps_are_restored_from_their_text(nanos: int) -> None:
+    """Exactly, to the nanosecond."""
     assert parse_timestamp(timestamp_text(Timestamp(nanos))) == Timestamp(nanos)
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1))
-def test_durations_survive_being_written(nanos: int) -> None:
-    """What is written is read back to the nanosecond."""
+def test_durations_are_restored_from_their_text(nanos: int) -> None:
+    """Exactly, to the nanosecond."""
     assert parse_duration(duration_text(Duration(nanos))) == Duration(nanos)
 
 
@@ -42,8 +42,8 @@ def test_durations_survive_being_written(nanos: int) -> None:
     ("text", "seconds"),
     [("1h30m", 5400), ("-1.5h", -5400), ("+5s", 5), ("0", 0), (".5m", 30), ("1us", None), ("1d", None), ("", None)],
 )
-def test_durations_are_those_of_go(text: str, seconds: int | None) -> None:
-    """Days are no unit, a bare number is none, and fractions may lack a leading zero."""
+def test_durations_are_parsed_as_in_go(text: str, seconds: int | None) -> None:
+    """There are no days and no bare numbers, and fractions may lack a leading zero."""
     parsed = parse_duration(text)
     if text == "1us":
         assert parsed == Duration(1000)
@@ -51,8 +51,8 @@ def test_durations_are_those_of_go(text: str, seconds: int | None) -> None:
         assert parsed == (None if seconds is None else Duration(seconds * _SECOND))
 
 
-def test_the_format_duration_knows_days() -> None:
-    """Values of the OpenAPI format are read more generously than literals in rules."""
+def test_the_format_duration_accepts_days() -> None:
+    """Values of the OpenAPI format are parsed more leniently than literals in rules."""
     assert parse_loose_duration("2d") == parse_loose_duration("48 hours") == Duration(48 * 3600 * _SECOND)
     assert parse_loose_duration("soon") is None
 
@@ -60,13 +60,13 @@ def test_the_format_duration_knows_days() -> None:
 @pytest.mark.parametrize(
     "text", ["2023-02-30T00:00:00Z", "2023-01-01T25:00:00Z", "2023-01-01 00:00:00Z", "2023-01-01T00:00:00", "", "x"]
 )
-def test_moments_that_do_not_exist_are_refused(text: str) -> None:
-    """RFC 3339 demands a zone, and the calendar the rest."""
+def test_times_that_do_not_exist_are_rejected(text: str) -> None:
+    """RFC 3339 requires a zone, and the calendar the rest."""
     assert parse_timestamp(text) is None
 
 
-def test_a_moment_keeps_the_zone_it_was_written_in() -> None:
-    """Equal moments may be written differently; text shows the zone that was given."""
+def test_a_time_keeps_its_zone() -> None:
+    """Equal times may be written differently; the text shows the given zone."""
     there = parse_timestamp("2023-10-29T12:34:56+02:00")
     assert there == parse_timestamp("2023-10-29T10:34:56Z")
     assert there is not None
@@ -74,8 +74,8 @@ def test_a_moment_keeps_the_zone_it_was_written_in() -> None:
 
 
 @given(st.text("abcXYZ019_./-", min_size=1, max_size=12))
-def test_property_names_survive_escaping(name: str) -> None:
-    """Every property that rules can name is found again under its JSON name."""
+def test_property_names_are_restored_from_their_escaped_form(name: str) -> None:
+    """Every property that rules can name is found under its JSON name."""
     escaped = escape(name)
     if escaped is not None:
         assert unescape(escaped) == name or "___" in name
@@ -95,7 +95,7 @@ def test_property_names_survive_escaping(name: str) -> None:
     ],
 )
 def test_names_are_escaped_as_documented(name: str, escaped: str | None) -> None:
-    """Rules are portable between clusters only if names are spelled alike."""
+    """Rules are portable between clusters only if names are escaped alike."""
     assert escape(name) == escaped
 
 
@@ -124,8 +124,8 @@ _PATHS = {
         (".m['\\q']", None),
     ],
 )
-def test_field_paths_lead_somewhere_or_are_refused(path: str, normal: str | None) -> None:
-    """A rule cannot point at a field that its schema does not have."""
+def test_field_paths_exist_or_are_rejected(path: str, normal: str | None) -> None:
+    """A rule cannot refer to a field that its schema does not have."""
     assert normalized_field_path(path, _PATHS) == normal
 
 
@@ -133,7 +133,7 @@ def test_field_paths_lead_somewhere_or_are_refused(path: str, normal: str | None
     st.integers(-(10**30), 10**30), st.integers(0, 12), st.sampled_from(["", "k", "m", "n", "Ki", "Gi", "e3", "E-2"])
 )
 def test_amounts_are_exact_down_to_nanos(digits: int, point: int, suffix: str) -> None:
-    """A quantity is the number that is written, rounded away from zero below one nano."""
+    """A quantity is the written number, rounded away from zero below one nano."""
     text = str(abs(digits)).rjust(point + 1, "0")
     written = (
         f"{'-' if digits < 0 else ''}{text[: len(text) - point]}{'.' + text[len(text) - point :] if point else ''}"
@@ -159,15 +159,15 @@ def test_amounts_are_exact_down_to_nanos(digits: int, point: int, suffix: str) -
 
 
 @given(st.ip_addresses())
-def test_addresses_survive_being_written(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> None:
-    """Canonical texts are read as the address they are."""
+def test_addresses_are_restored_from_their_text(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> None:
+    """Canonical texts are parsed as the same address."""
     mapped = isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
     if not mapped:
         assert parse_ip(str(address)) == Ip(address.packed)
 
 
 @given(st.ip_addresses(v=4), st.ip_addresses(v=4), st.integers(0, 32))
-def test_networks_contain_what_the_standard_library_says(
+def test_networks_contain_the_same_addresses_as_in_the_standard_library(
     base: ipaddress.IPv4Address, other: ipaddress.IPv4Address, bits: int
 ) -> None:
     """Containment follows from the leading bits."""
@@ -175,8 +175,8 @@ def test_networks_contain_what_the_standard_library_says(
     assert parse_cidr(f"{base}/{bits}").contains(Ip(other.packed)) is (other in network)
 
 
-def test_versions_without_patch_are_no_versions() -> None:
-    """Strict reading needs all three numbers; ordering is tested by the recordings."""
+def test_versions_without_patch_are_invalid() -> None:
+    """Strict parsing needs all three numbers; the recordings cover the order."""
     with pytest.raises(Exception, match=r"No Major\.Minor\.Patch elements found"):
         parse_version("1.2")
 
@@ -194,21 +194,21 @@ def test_versions_without_patch_are_no_versions() -> None:
         ("http://a\x7f/", "net/url: invalid control character in URL"),
     ],
 )
-def test_bad_urls_are_explained_in_the_words_of_go(text: str, reason: str) -> None:
+def test_errors_of_urls_have_the_messages_of_go(text: str, reason: str) -> None:
     """Users find these texts in the documentation of Go and Kubernetes."""
     with pytest.raises(UrlError) as caught:
         parse_url(text)
     assert str(caught.value).endswith(reason)
 
 
-def test_maps_keep_true_and_one_apart_but_not_one_and_one() -> None:
-    """Keys are the same when CEL says they are equal, whatever Python thinks of booleans."""
+def test_maps_distinguish_true_and_one() -> None:
+    """Keys are the same if CEL says they are equal, whatever Python does with booleans."""
     found = CelMap([(True, "t"), (1, "i")])
     assert (found.find(True), found.find(1), found.find(Uint(1)), found.find(1.0)) == ("t", "i", "i", "i")  # noqa: FBT003 - a key
 
 
-def test_type_parameters_take_the_most_general_type_that_fits() -> None:
-    """Inference settles on dyn where values are dynamic, and refuses what cannot be one type."""
+def test_type_parameters_have_the_most_general_type() -> None:
+    """Inference uses dyn for dynamic values, and rejects what cannot be one type."""
     known = Substitution()
     unknown = param("T")
     assert known.all_fit([list_of(INT), INT], [list_of(unknown), unknown])

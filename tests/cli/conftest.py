@@ -25,7 +25,7 @@ REGISTRY = shutil.which("docker-registry")
 
 @dataclass(frozen=True)
 class RunningServer:
-    """A server in a process of its own."""
+    """A server in a separate process."""
 
     kubeconfig: Path
     url: str
@@ -33,7 +33,7 @@ class RunningServer:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningServer]:
-    """Run an empty server, and let the environment name it."""
+    """Run an empty server, and set KUBECONFIG to it."""
     path = tmp_path / "kubeconfig"
     arguments = [sys.executable, "-m", "steersman.cli", "server", "--kubeconfig", str(path)]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own interpreter
@@ -47,7 +47,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningS
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Give the folder of a project with one kind, as the current one; its modules are forgotten afterwards."""
+    """Change to a project with one kind; its modules are unloaded afterwards."""
     root = tmp_path / "project"
     root.mkdir()
     made = Project(name="fleet", domain="mock.com")
@@ -82,7 +82,7 @@ def registry(tmp_path: Path) -> Iterator[str]:
 
 
 def _await(port: int) -> None:
-    """Wait until somebody listens."""
+    """Wait until the port accepts connections."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         try:

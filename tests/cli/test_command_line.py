@@ -1,4 +1,4 @@
-"""`steer` as a program: help that fits a screen, completion, failures in one sentence."""
+"""`steer` as a program: help that fits a screen, completion, errors in one sentence."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from steersman.cli import main
 
 
 def commands() -> list[tuple[str, ...]]:
-    """Give every command and subcommand."""
+    """Return every command and subcommand."""
     found: list[tuple[str, ...]] = []
     context = click.Context(main)
     for name in main.list_commands(context):
@@ -54,14 +54,14 @@ def test_the_help_of_each_command_fits_a_screen(command: tuple[str, ...]) -> Non
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_help_has_the_words_that_people_search_for(command: tuple[str, ...], words: list[str]) -> None:
-    """Whoever knows Kubernetes looks for its words."""
+def test_help_contains_the_words_that_users_search_for(command: tuple[str, ...], words: list[str]) -> None:
+    """A user who knows Kubernetes looks for its words."""
     shown = CliRunner().invoke(main, [*command, "--help"], terminal_width=200).stdout.lower()
     assert [word for word in words if word.lower() not in shown] == []
 
 
 def test_help_loads_no_command_and_nothing_heavy() -> None:
-    """`steer --help` has 150 ms: what it imports is what it costs."""
+    """`steer --help` may take 150 ms, and most of that is imports."""
     heavy = ("yaml", "msgspec", "ssl", "jinja2", "rich")
     # Not with click's own runner: on Python 3.14 it imports a debugger, asyncio and TLS itself.
     script = (
@@ -84,7 +84,7 @@ def test_shells_get_their_completion(shell: str) -> None:
 
 
 def test_completion_offers_commands_and_their_options() -> None:
-    """What a shell asks when somebody presses tab."""
+    """The request that a shell sends when the user presses Tab."""
     environment = {**os.environ, "_STEER_COMPLETE": "bash_complete", "COMP_WORDS": "steer un", "COMP_CWORD": "1"}
     program = [sys.executable, "-c", "from steersman.cli import main; main(prog_name='steer')"]
     answer = subprocess.run(program, capture_output=True, text=True, check=False, env=environment)  # noqa: S603 - our own interpreter
@@ -95,14 +95,14 @@ def test_completion_offers_commands_and_their_options() -> None:
 
 
 def test_an_unknown_command_is_one_sentence() -> None:
-    """A typo is answered, not explained."""
+    """A typo needs a short answer, not an explanation."""
     answer = CliRunner().invoke(main, ["instal"])
     assert answer.exit_code == 2
     assert answer.stderr.count("\n") == 1
 
 
-def test_a_fault_of_our_own_is_one_sentence_with_a_way_to_see_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A traceback is for whoever asks for it."""
+def test_an_internal_error_is_one_sentence_that_says_how_to_see_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The traceback is shown on request."""
 
     @click.command("broken")
     def broken() -> None:
@@ -125,7 +125,7 @@ def test_a_fault_of_our_own_is_one_sentence_with_a_way_to_see_more(monkeypatch: 
         (["run", "--grace", "nan"], "'nan' is not a number of seconds"),
     ],
 )
-def test_a_number_that_cannot_be_meant_is_refused(arguments: list[str], message: str) -> None:
+def test_an_impossible_number_is_rejected(arguments: list[str], message: str) -> None:
     """One sentence with the value that was typed."""
     answer = CliRunner().invoke(main, arguments)
     assert answer.exit_code == 2

@@ -1,4 +1,4 @@
-"""From an empty folder to an operator in a cluster, as a new user goes: the seeds' story of CustomPod."""
+"""From an empty folder to an operator in a cluster, as a new user does it with CustomPod."""
 
 import json
 import os
@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import RunningServer
-from tests.cli.dev.terminal import Dev
 from tests.support.base_image import base_image
 from tests.support.kubectl import KUBECTL
+from tests.support.terminal import Dev
 
 CLASSES = '''
 """CustomPod: keeps a number of pods."""
@@ -78,14 +78,14 @@ spec: {replicas: 1}
 
 
 class User:
-    """Somebody at a terminal, in a folder; kubectl and steer talk to the cluster of a kubeconfig."""
+    """A user at a terminal, in a folder; kubectl and steer use the cluster of one kubeconfig."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._environment = {**os.environ, "HOME": str(folder.parent)}
 
     def use(self, kubeconfig: Path) -> None:
-        """Say ``export KUBECONFIG=…``."""
+        """Set KUBECONFIG."""
         self._environment["KUBECONFIG"] = str(kubeconfig)
 
     def steer(self, *arguments: str) -> str:
@@ -97,12 +97,12 @@ class User:
         return self._run(KUBECTL, *arguments)
 
     def write(self, name: str, text: str) -> None:
-        """Save a file in an editor."""
+        """Save a file."""
         (self._folder / name).write_text(text.lstrip())
 
     @contextmanager
     def running(self, *arguments: str) -> Iterator[None]:
-        """Leave a command running in another terminal."""
+        """Run a command in another terminal during the block."""
         command = [sys.executable, "-m", "steersman.cli", *arguments]
         with subprocess.Popen(  # noqa: S603 - our own interpreter
             command, cwd=self._folder, env=self._environment, stderr=subprocess.DEVNULL
@@ -114,7 +114,7 @@ class User:
                 assert process.wait(20) == 0
 
     def wait_replicas(self, count: int) -> None:
-        """Wait until the status says so, and look at the pods."""
+        """Wait until the status has that number of replicas, and check the pods."""
         self.kubectl("wait", "custompod/sample", f"--for=jsonpath={{.status.replicas}}={count}", "--timeout=30s")
         assert len(json.loads(self.kubectl("get", "pods", "-o", "json"))["items"]) == count
 
@@ -128,7 +128,7 @@ class User:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give an empty folder."""
+    """Return an empty folder."""
     folder = tmp_path / "work"
     folder.mkdir()
     return folder
@@ -136,7 +136,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def user(folder: Path) -> User:
-    """Give somebody who has begun a project there and edited it."""
+    """Return a user who has created and edited a project there."""
     user = User(folder)
     user.steer("init", "custompod", "--domain", "mock.com")
     user.steer("create", "api", "--group", "zhhnzw", "--version", "v1", "--kind", "CustomPod")
@@ -147,7 +147,7 @@ def user(folder: Path) -> User:
 
 
 def test_a_new_user_gets_from_an_empty_folder_to_a_running_operator(folder: Path, user: User) -> None:
-    """One to three to one pods and away, by what a user types in two terminals; nothing but Python and kubectl."""
+    """One pod, three, one and none, with the commands of two terminals; only Python and kubectl are needed."""
     user.use(folder / ".steer/kubeconfig")
     with Dev(folder) as dev:
         dev.wait_for("custompod is running")
@@ -163,7 +163,7 @@ def test_a_new_user_gets_from_an_empty_folder_to_a_running_operator(folder: Path
 
 
 def test_a_new_users_operator_runs_against_a_cluster(folder: Path, user: User, server: RunningServer) -> None:
-    """The definitions there, the operator here; the manifests say what it needs."""
+    """The CRDs are in the cluster, the operator runs here; the manifests list its permissions."""
     user.use(server.kubeconfig)
     user.steer("install", "--yes")
     with user.running("run"):
@@ -180,10 +180,10 @@ def test_a_new_users_operator_runs_against_a_cluster(folder: Path, user: User, s
 def test_a_new_users_image_is_built_pushed_and_deployed(
     folder: Path, user: User, server: RunningServer, registry: str, tmp_path: Path
 ) -> None:
-    """By digest: what the registry has is what the Deployment asks for."""
+    """By digest: the Deployment refers to exactly the image in the registry."""
     user.use(server.kubeconfig)
     settings = (folder / "pyproject.toml").read_text()
-    user.write("pyproject.toml", re.sub(r'"steersman>=[^"]*"', '"click>=8"', settings))  # small, and nobody edits it
+    user.write("pyproject.toml", re.sub(r'"steersman>=[^"]*"', '"click>=8"', settings))  # small, never edited
     user.steer("image", "build", "--base", str(base_image(tmp_path / "base").root))
     pushed = re.search(r"steer deploy --image (\S+)", user.steer("image", "push", f"{registry}/custompod:1.0"))
     assert pushed is not None

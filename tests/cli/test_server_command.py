@@ -27,8 +27,8 @@ def _steer(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_it_says_one_line_writes_a_private_file_and_ends_well(tmp_path: Path, stop: signal.Signals) -> None:
-    """What a person does first: start it, use the line it prints, press Ctrl-C."""
+def test_it_prints_one_line_writes_a_private_file_and_ends_cleanly(tmp_path: Path, stop: signal.Signals) -> None:
+    """The first steps of a user: start it, use the printed line, press Ctrl-C."""
     path = tmp_path / "new" / "config"
     command = [*STEER, "server", "--kubeconfig", str(path), "--token", "a-token-of-my-own"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own command
@@ -46,8 +46,8 @@ def test_it_says_one_line_writes_a_private_file_and_ends_well(tmp_path: Path, st
     assert [entry.name for entry in path.parent.iterdir()] == ["config"]
 
 
-def test_each_start_has_a_token_of_its_own(tmp_path: Path) -> None:
-    """A kubeconfig that was copied yesterday opens nothing today."""
+def test_each_start_creates_a_new_token(tmp_path: Path) -> None:
+    """A kubeconfig copied yesterday must not work today."""
     tokens = []
     for name in ("one", "two"):
         command = [*STEER, "server", "--kubeconfig", str(tmp_path / name)]
@@ -61,7 +61,7 @@ def test_each_start_has_a_token_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_busy_port_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
-    """A traceback would tell less."""
+    """A traceback would be less clear."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -83,7 +83,7 @@ def test_a_busy_port_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(tmp_path: Path, arguments: list[str], complaint: str) -> None:
-    """Whoever mistypes is told what, not shown a page of usage."""
+    """A typo gets one line, not a page of usage."""
     done = _steer(*arguments, home=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
@@ -91,15 +91,15 @@ def test_a_mistake_is_one_line_and_exit_code_2(tmp_path: Path, arguments: list[s
     assert complaint in done.stderr
 
 
-def test_the_help_names_the_commands(tmp_path: Path) -> None:
-    """Without a command there is nothing to do but to say what there is."""
+def test_the_help_lists_the_commands(tmp_path: Path) -> None:
+    """Without a command, the list of commands is the only useful output."""
     done = _steer(home=tmp_path)
     assert done.returncode == 0
     assert re.search("server +Run a Kubernetes API server", done.stdout)
 
 
-def test_verbose_tells_requests_but_no_secrets(tmp_path: Path) -> None:
-    """The log is pasted into issues."""
+def test_verbose_logs_requests_but_no_secrets(tmp_path: Path) -> None:
+    """Users paste the log into issues."""
     path = tmp_path / "config"
     command = [*STEER, "server", "--kubeconfig", str(path), "--token", "very-secret-token", "--verbose"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - same

@@ -11,14 +11,14 @@ OBJECT = Record({"metadata": {"name": "c", "namespace": "default", "uid": "u"}},
 
 
 def run(*arguments: str | Path) -> tuple[int, str]:
-    """Run ``steer server`` with arguments: the exit code and what it printed."""
+    """Run ``steer server`` with arguments; return the exit code and the output."""
     result = CliRunner().invoke(command, [str(argument) for argument in arguments])
-    gc.enable()  # a server that starts puts it off
+    gc.enable()  # a starting server disables it
     return result.exit_code, result.output.replace("\n", " ")
 
 
 def test_a_cluster_is_moved_through_a_file_that_only_its_owner_can_read(tmp_path: Path) -> None:
-    """The two commands are each other's inverse; the file holds Secrets."""
+    """The two commands are inverse to each other; the file contains Secrets."""
     source, file = DataDirectory(tmp_path / "a"), tmp_path / "file"
     with source.locked():
         source.fill(2, [("configmaps", OBJECT)])
@@ -28,8 +28,8 @@ def test_a_cluster_is_moved_through_a_file_that_only_its_owner_can_read(tmp_path
     assert DataDirectory(tmp_path / "b").load().resource_version == "2"
 
 
-def test_what_cannot_be_moved_is_told_in_a_sentence(tmp_path: Path) -> None:
-    """People type wrong paths; they need no traceback."""
+def test_a_failed_export_or_import_is_one_sentence(tmp_path: Path) -> None:
+    """Users mistype paths; they need no traceback."""
     code, text = run("export", tmp_path / "file", "--data", tmp_path / "none")
     assert code == 2
     assert f"there is no cluster in {tmp_path / 'none'}" in text
@@ -38,8 +38,8 @@ def test_what_cannot_be_moved_is_told_in_a_sentence(tmp_path: Path) -> None:
     assert f"cannot read {tmp_path / 'file'}" in text
 
 
-def test_a_directory_that_cannot_be_used_is_told_before_anything_is_served(tmp_path: Path) -> None:
-    """A server that starts anyway would lose what it is told."""
+def test_an_unusable_directory_is_an_error_before_the_server_starts(tmp_path: Path) -> None:
+    """A server that starts anyway would lose its data."""
     (tmp_path / "cluster.db").write_bytes(b"dear diary" * 100)
     code, text = run("--data", tmp_path, "--kubeconfig", tmp_path / "kubeconfig")
     assert code == 2

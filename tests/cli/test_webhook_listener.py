@@ -1,4 +1,4 @@
-"""How `steer run` decides where webhooks are called, from its options."""
+"""How `steer run` derives from its options where webhooks are called."""
 
 from pathlib import Path
 
@@ -19,17 +19,17 @@ def _operator() -> Operator:
 
     @operator.validate(ConfigMap)
     def check(_: ConfigMap, __: Admission[ConfigMap]) -> None:
-        """Refuse nothing."""
+        """Accept every object."""
 
     return operator
 
 
-def test_an_operator_without_webhooks_needs_no_front() -> None:
-    """No port, no certificate, no library for it."""
+def test_an_operator_without_webhooks_needs_no_listener() -> None:
+    """It needs no port, no certificate and no library for them."""
     assert WebhookServing(service="a/b").front([Operator("plain")], is_local=True) is None
 
 
-def test_on_a_server_of_this_machine_webhooks_are_called_there() -> None:
+def test_with_a_server_on_this_machine_webhooks_are_called_there() -> None:
     """`steer dev` and `steer run --embedded` need no option."""
     front = WebhookServing().front([_operator()], is_local=True)
     assert isinstance(front, TlsListener)
@@ -37,13 +37,13 @@ def test_on_a_server_of_this_machine_webhooks_are_called_there() -> None:
     assert (front.place.host, front.place.address) == ("127.0.0.1", None)
 
 
-def test_on_a_cluster_somebody_must_say_how_webhooks_are_reached() -> None:
-    """A URL of this machine would lead an API server to itself, and refuse every write."""
+def test_with_a_cluster_an_option_must_say_how_webhooks_are_reached() -> None:
+    """A URL of this machine would lead an API server to itself, and every write would be rejected."""
     assert WebhookServing().front([_operator()], is_local=False) is None
 
 
 def test_a_url_leads_to_this_process_and_a_service_to_any_replica() -> None:
-    """What leads to a process goes with it; what leads to a Service comes with the deployment."""
+    """A configuration for a process ends with it; one for a Service is part of the deployment."""
     by_url = WebhookServing(url="https://laptop.example.com:9443", port=9443).front([_operator()], is_local=False)
     assert isinstance(by_url, TlsListener)
     assert (by_url.installs, by_url.place.address) == (True, UrlAddress("https://laptop.example.com:9443"))
@@ -61,8 +61,8 @@ def test_a_url_leads_to_this_process_and_a_service_to_any_replica() -> None:
         {"service": "a/b", "secret": "mine", "certs": Path("here")},
     ],
 )
-def test_options_that_contradict_each_other_are_refused(wrong: dict[str, str]) -> None:
-    """Whoever says two things means one of them."""
+def test_contradicting_options_are_rejected(wrong: dict[str, str]) -> None:
+    """Guessing which one is meant would be wrong half of the time."""
     with pytest.raises(click.UsageError):
         WebhookServing(**wrong)  # type: ignore[arg-type] # the values are as the options give them
 
@@ -73,8 +73,8 @@ def test_a_service_is_named_with_its_namespace() -> None:
         WebhookServing(service="maps").front([_operator()], is_local=False)
 
 
-def test_the_command_tells_the_options() -> None:
-    """The help is where people look first."""
+def test_the_help_lists_the_options() -> None:
+    """The help is where users look first."""
     text = CliRunner().invoke(main, ["run", "--help"]).output
     for option in ("--webhook-service", "--webhook-url", "--webhook-port", "--webhook-secret", "--webhook-certs"):
         assert option in text

@@ -1,4 +1,4 @@
-"""A transport that answers from a script, and a client on top of it."""
+"""A transport that answers from a script, and a client that uses it."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from steersman.randomness import Randomness
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.stream import ResponseStream
 
-#: What a script answers with: a document, a whole answer, or a failure.
+#: A scripted answer: a document, a complete response, or an exception.
 Answer = dict[str, Any] | Response | TransportError
 
 
@@ -36,7 +36,7 @@ def failure(code: int, reason: str, message: str = "scripted") -> dict[str, Any]
 
 
 class ScriptedTransport:
-    """Answers requests and streams in the order of its script, and remembers what was asked."""
+    """Answers requests and streams in the order of its script, and records the requests."""
 
     def __init__(self) -> None:
         self.asked: list[Request] = []
@@ -74,17 +74,17 @@ class ScriptedTransport:
             self.open_streams -= 1
 
     def upgrade(self, request: Request, *, protocol: str) -> Any:
-        """Never asked for here."""
+        """Reject the call; no test uses it."""
         raise NotImplementedError
 
     async def ping(self) -> None:
         """Answer a ping."""
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, since nothing is open."""
 
     def add_stream(self, *frames: dict[str, Any] | bytes, ends: bool = False) -> ResponseStream:
-        """Script a stream with frames, left open unless it ends."""
+        """Add a stream with frames to the script; it stays open unless it ends."""
         stream = ResponseStream(200, [("content-type", "application/json")])
         for frame in frames:
             stream.feed(frame if isinstance(frame, bytes) else json.dumps(frame).encode() + b"\n")
@@ -95,7 +95,7 @@ class ScriptedTransport:
 
     @property
     def lines(self) -> list[str]:
-        """What was asked, as method and target."""
+        """The recorded requests, as method and target."""
         return [f"{request.method} {request.target}" for request in self.asked]
 
     def body(self, index: int = -1) -> Any:
@@ -105,7 +105,7 @@ class ScriptedTransport:
 
 @pytest.fixture
 def clock() -> FakeClock:
-    """Return a clock that stands still."""
+    """Return a clock that does not advance."""
     return FakeClock()
 
 

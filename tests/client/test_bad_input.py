@@ -1,4 +1,4 @@
-"""What a broken or hostile server, or a careless caller, can do to a client: a clear exception each, no hanging."""
+"""Input of a broken or hostile server, or of a careless caller: each raises a clear exception, and nothing hangs."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,21 +19,21 @@ MIB = 1024 * 1024
 JSON = [("content-type", "application/json")]
 
 
-class Answer:
-    """A server that always answers the same."""
+class ConstantServer:
+    """A server whose answer is always the same."""
 
     def __init__(self, body: bytes, headers: list[tuple[str, str]] | None = None) -> None:
         self._response = Response(200, JSON if headers is None else headers, body)
 
     def handle(self, request: Request, exchange: Exchange) -> None:
-        """Answer, whatever was asked."""
+        """Send the answer."""
         del request
         exchange.respond(self._response)
 
 
 @asynccontextmanager
 async def client_of(app: App) -> AsyncIterator[Client]:
-    """Return a client that talks to an app over a socket."""
+    """Return a client that is connected to an app over a socket."""
     async with (
         Server(app, clock=RealClock()) as server,
         Client.connect_to(ClusterConfig(server=server.url)) as client,
@@ -41,8 +41,8 @@ async def client_of(app: App) -> AsyncIterator[Client]:
         yield client
 
 
-async def test_an_object_over_the_limit_of_the_server_is_refused_by_name() -> None:
-    """3 MiB is the server's limit of a body; the caller must hear it as such, not as a broken connection."""
+async def test_an_object_over_the_limit_of_the_server_has_its_own_error() -> None:
+    """The server limits bodies to 3 MiB; the caller must see that limit, not a broken connection."""
     async with client_of(ApiServer()) as client:
         with pytest.raises(RequestEntityTooLarge):
             await client.create(ConfigMap(meta("a"), data={"k": "x" * (3 * MIB + 1)}))
@@ -50,9 +50,9 @@ async def test_an_object_over_the_limit_of_the_server_is_refused_by_name() -> No
 
 
 async def test_an_object_of_three_megabytes_is_read() -> None:
-    """A real server gives back what it took, so the client must not have a smaller limit."""
+    """A real server returns what it accepted, so the client must not have a smaller limit."""
     body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"' + b"x" * 3 * MIB + b'"}}'
-    async with client_of(Answer(body)) as client:
+    async with client_of(ConstantServer(body)) as client:
         assert len((await client.get(ConfigMap, "a")).data["k"]) == 3 * MIB  # type: ignore[index] # it is there
 
 
@@ -67,17 +67,17 @@ async def test_an_object_of_three_megabytes_is_read() -> None:
     ],
     ids=["invalid UTF-8", "cut off", "wrong type", "without end", "empty"],
 )
-async def test_an_answer_that_is_no_object_is_a_decode_error(body: bytes) -> None:
-    """Whatever is wrong with the bytes, it is one kind of exception, and the connection stays usable."""
-    async with client_of(Answer(body)) as client:
+async def test_an_answer_that_is_not_an_object_is_a_decode_error(body: bytes) -> None:
+    """Whatever is wrong with the bytes, one type of exception is raised, and the connection stays usable."""
+    async with client_of(ConstantServer(body)) as client:
         for _ in range(2):
             with pytest.raises((DecodeError, BadAnswer)):
                 await client.get(ConfigMap, "a")
 
 
-async def test_a_login_page_in_place_of_the_api_is_named_as_such() -> None:
-    """Behind a proxy that wants a login every answer is HTML: say so, with its first words."""
-    page = Answer(b"<html><title>Please log in</title></html>", [("content-type", "text/html")])
+async def test_a_login_page_instead_of_the_api_has_its_own_error() -> None:
+    """Behind a proxy that requires a login every answer is HTML: the error quotes its first words."""
+    page = ConstantServer(b"<html><title>Please log in</title></html>", [("content-type", "text/html")])
     async with client_of(page) as client:
         with pytest.raises(SteersmanError, match="log in"):
             await client.get(ConfigMap, "a")

@@ -1,4 +1,4 @@
-"""The verbs of the client, by the requests they send and what they make of the answers."""
+"""The verbs of the client: the requests they send and how they handle the answers."""
 
 import asyncio
 import logging
@@ -39,7 +39,7 @@ def config_map(name: str = "a", version: str = "5", **content: Any) -> dict[str,
 async def test_get_reads_an_object_of_a_class_from_the_default_namespace(
     client: Client, transport: ScriptedTransport
 ) -> None:
-    """The namespace of the context is what kubectl would use."""
+    """The namespace of the context is the one that kubectl would use."""
     transport.answers.append(config_map(data={"x": "1"}))
     obj = await client.get(ConfigMap, "a")
     assert obj.data == {"x": "1"}
@@ -62,8 +62,8 @@ async def test_cluster_scoped_objects_have_no_namespace(client: Client, transpor
     assert transport.lines == ["GET /api/v1/namespaces/n"]
 
 
-async def test_try_get_gives_none_for_what_is_not_there(client: Client, transport: ScriptedTransport) -> None:
-    """Absence is often an answer; every other failure still is one."""
+async def test_try_get_returns_none_for_a_missing_object(client: Client, transport: ScriptedTransport) -> None:
+    """Absence is often a valid result; every other failure is raised."""
     transport.answers += [failure(404, "NotFound"), failure(403, "Forbidden")]
     assert await client.try_get(ConfigMap, "a") is None
     with pytest.raises(Exception, match="scripted"):
@@ -71,13 +71,13 @@ async def test_try_get_gives_none_for_what_is_not_there(client: Client, transpor
 
 
 async def test_html_page_is_a_clear_error(client: Client, transport: ScriptedTransport) -> None:
-    """Somebody's proxy asks for a login."""
+    """A proxy may ask for a login."""
     transport.answers.append(Response(200, [("content-type", "text/html")], b"<html>Sign in</html>"))
     with pytest.raises(BadAnswer, match="Sign in"):
         await client.get(ConfigMap, "a")
 
 
-async def test_answer_that_is_no_object_is_a_clear_error(client: Client, transport: ScriptedTransport) -> None:
+async def test_answer_that_is_not_an_object_is_a_clear_error(client: Client, transport: ScriptedTransport) -> None:
     """Truncated JSON, or JSON of something else."""
     transport.answers.append(Response(200, [("content-type", "application/json")], b'{"metadata":{"name":'))
     with pytest.raises(DecodeError, match="not a ConfigMap"):
@@ -90,8 +90,8 @@ def page(*names: str, token: str = "", version: str = "9") -> dict[str, Any]:
     return {"kind": "ConfigMapList", "metadata": {"resourceVersion": version, "continue": token}, "items": items}
 
 
-async def test_list_fetches_its_own_pages(client: Client, transport: ScriptedTransport) -> None:
-    """Nobody should have to know of tokens to see everything."""
+async def test_list_fetches_all_pages(client: Client, transport: ScriptedTransport) -> None:
+    """Callers should not need to know continue tokens to see everything."""
     transport.answers += [page("a", "b", token="t1"), page("c", token="t2"), page()]
     assert [obj.name async for obj in client.list(ConfigMap, label_selector="x=y")] == ["a", "b", "c"]
     assert transport.lines == [
@@ -101,15 +101,15 @@ async def test_list_fetches_its_own_pages(client: Client, transport: ScriptedTra
     ]
 
 
-async def test_list_goes_on_when_its_snapshot_expires(client: Client, transport: ScriptedTransport) -> None:
-    """A slow reader of many pages must get everything once."""
+async def test_list_continues_when_its_snapshot_expires(client: Client, transport: ScriptedTransport) -> None:
+    """A slow reader of many pages must get every object once."""
     transport.answers += [page("a", "b", token="t1"), failure(410, "Expired"), page("a", "b", "c")]
     assert [obj.name async for obj in client.list(ConfigMap)] == ["a", "b", "c"]
     assert transport.lines[-1] == f"GET {MAPS}"
 
 
 async def test_list_whose_first_page_expired_fails(client: Client, transport: ScriptedTransport) -> None:
-    """There is no older page to be the cause; asking forever would hide the error."""
+    """No older page can be the cause; retrying forever would hide the error."""
     transport.answers.append(failure(410, "Expired"))
     with pytest.raises(Expired):
         await anext(client.list(ConfigMap))
@@ -125,7 +125,7 @@ async def test_list_of_all_namespaces_by_kind_names_each_items_kind(
     assert transport.lines == ["GET /api/v1/configmaps?limit=500"]
 
 
-async def test_one_page_gives_its_version_and_token(client: Client, transport: ScriptedTransport) -> None:
+async def test_one_page_has_its_version_and_token(client: Client, transport: ScriptedTransport) -> None:
     """For callers that page themselves."""
     transport.answers.append(page("a", token="t", version="77"))
     got = await client.list_page(ConfigMap, ListOptions(limit=1))
@@ -136,7 +136,7 @@ async def test_one_page_gives_its_version_and_token(client: Client, transport: S
 
 
 async def test_create_sends_the_object_under_the_field_manager(client: Client, transport: ScriptedTransport) -> None:
-    """Ownership of fields begins at birth."""
+    """Ownership of fields begins at the creation."""
     transport.answers.append(config_map(data={"x": "1"}))
     made = await client.create(ConfigMap(meta("a"), data={"x": "1"}))
     assert made.resource_version == "5"
@@ -144,17 +144,17 @@ async def test_create_sends_the_object_under_the_field_manager(client: Client, t
     assert transport.body() == {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1"}}
 
 
-async def test_failures_are_caught_by_meaning(client: Client, transport: ScriptedTransport) -> None:
-    """Nobody should compare status codes."""
+async def test_failures_are_caught_by_type(client: Client, transport: ScriptedTransport) -> None:
+    """Callers should not need to compare status codes."""
     transport.answers.append(failure(409, "AlreadyExists"))
     with pytest.raises(AlreadyExists):
         await client.create(ConfigMap(meta("a")))
 
 
-async def test_update_sends_only_what_changed_with_the_version_that_was_read(
+async def test_update_sends_only_changes_with_the_version_that_was_read(
     client: Client, transport: ScriptedTransport
 ) -> None:
-    """Other writers' fields are not touched, and a change in between is a conflict."""
+    """Fields of other writers are not changed, and a write in between is a conflict."""
     transport.answers += [config_map(data={"x": "1", "y": "2"}, future={"a": 1}), failure(409, "Conflict")]
     obj = await client.get(ConfigMap, "a")
     obj.data["x"] = "3"
@@ -165,18 +165,18 @@ async def test_update_sends_only_what_changed_with_the_version_that_was_read(
     assert transport.body() == {"data": {"x": "3"}, "metadata": {"resourceVersion": "5"}}
 
 
-async def test_update_of_nothing_sends_nothing(client: Client, transport: ScriptedTransport) -> None:
-    """A reconciler that finds everything as it should be must be quiet."""
+async def test_update_without_changes_sends_nothing(client: Client, transport: ScriptedTransport) -> None:
+    """A reconciler that finds the desired state must not send requests."""
     transport.answers.append(config_map(data={"x": "1"}))
     obj = await client.get(ConfigMap, "a")
     assert await client.update(obj) is obj
     assert len(transport.asked) == 1
 
 
-async def test_modify_reads_afresh_after_a_conflict(
+async def test_modify_reads_again_after_a_conflict(
     client: Client, transport: ScriptedTransport, clock: FakeClock
 ) -> None:
-    """A blind retry would overwrite what the other writer did."""
+    """A blind retry would overwrite the other writer's change."""
     transport.answers += [config_map(data={"n": "1"}), failure(409, "Conflict")]
     transport.answers += [config_map(version="6", data={"n": "5"}), config_map(version="7", data={"n": "6"})]
 
@@ -193,7 +193,7 @@ async def test_modify_reads_afresh_after_a_conflict(
 async def test_modify_gives_up_after_five_conflicts(
     client: Client, transport: ScriptedTransport, clock: FakeClock
 ) -> None:
-    """Writers that fight forever are a bug that must be reported."""
+    """Two writers that overwrite each other without end are a bug that must be reported."""
     for _ in range(5):
         transport.answers += [config_map(data={"n": "1"}), failure(409, "Conflict")]
 
@@ -207,7 +207,7 @@ async def test_modify_gives_up_after_five_conflicts(
     assert len(transport.asked) == 10
 
 
-async def test_modify_that_changes_nothing_writes_nothing(client: Client, transport: ScriptedTransport) -> None:
+async def test_modify_without_changes_writes_nothing(client: Client, transport: ScriptedTransport) -> None:
     """As update does."""
     transport.answers.append(config_map())
     await client.modify(Ref(ConfigMap, "a"), lambda _: None)
@@ -215,7 +215,7 @@ async def test_modify_that_changes_nothing_writes_nothing(client: Client, transp
 
 
 async def test_object_that_was_not_read_cannot_be_updated(client: Client, transport: ScriptedTransport) -> None:
-    """What changed cannot be known; the message says what to do instead."""
+    """The changes cannot be computed; the message says what to do instead."""
     with pytest.raises(ValueError, match=r"get it first, or use apply\(\) or replace\(\)"):
         await client.update(ConfigMap(meta("a")))
     assert not transport.asked
@@ -230,7 +230,7 @@ def pod(**content: Any) -> dict[str, Any]:
 async def test_update_leaves_out_a_status_that_has_its_own_subresource(
     client: Client, transport: ScriptedTransport
 ) -> None:
-    """The server would ignore it silently, and the author would wonder."""
+    """The server would silently ignore it, and the author would search for the reason."""
     transport.answers += [pod(status={"phase": "Pending"}), pod()]
     obj = await client.get(Pod, "p")
     obj.status.phase = "Running"
@@ -240,8 +240,8 @@ async def test_update_leaves_out_a_status_that_has_its_own_subresource(
     assert transport.body() == {"metadata": {"labels": {"a": "b"}, "resourceVersion": "7"}}
 
 
-async def test_status_update_sends_the_change_of_the_status_alone(client: Client, transport: ScriptedTransport) -> None:
-    """Whatever else changed is not the business of a status writer."""
+async def test_status_update_sends_only_changes_of_the_status(client: Client, transport: ScriptedTransport) -> None:
+    """Other changes do not belong in a write of the status."""
     transport.answers += [pod(status={"phase": "Pending", "unknown": 1}), pod()]
     obj = await client.get(Pod, "p")
     obj.status.phase = "Running"
@@ -251,7 +251,7 @@ async def test_status_update_sends_the_change_of_the_status_alone(client: Client
     assert transport.body() == {"status": {"phase": "Running"}, "metadata": {"resourceVersion": "7"}}
 
 
-async def test_status_apply_carries_the_status_and_the_name_alone(client: Client, transport: ScriptedTransport) -> None:
+async def test_status_apply_contains_only_the_status_and_the_name(client: Client, transport: ScriptedTransport) -> None:
     """Applying a spec through the status would claim its fields."""
     transport.answers += [pod(status={"phase": "Pending"}), pod()]
     obj = await client.get(Pod, "p")
@@ -265,8 +265,8 @@ async def test_status_apply_carries_the_status_and_the_name_alone(client: Client
     }
 
 
-async def test_replace_keeps_what_the_class_does_not_know(client: Client, transport: ScriptedTransport) -> None:
-    """A PUT of the typed view would delete it."""
+async def test_replace_keeps_fields_that_the_class_does_not_know(client: Client, transport: ScriptedTransport) -> None:
+    """A PUT of the typed view would delete them."""
     transport.answers += [config_map(data={"x": "1"}, future={"a": 1}), config_map()]
     obj = await client.get(ConfigMap, "a")
     obj.data["x"] = "2"
@@ -275,10 +275,10 @@ async def test_replace_keeps_what_the_class_does_not_know(client: Client, transp
     assert transport.body() == config_map(data={"x": "2"}, future={"a": 1})
 
 
-async def test_apply_sends_the_intent_without_what_the_server_sets(
+async def test_apply_sends_the_intent_without_fields_that_the_server_sets(
     client: Client, transport: ScriptedTransport
 ) -> None:
-    """Managed fields in an apply are refused, and a version would make every second apply a conflict."""
+    """Managed fields in an apply are rejected, and a version would make every second apply a conflict."""
     read = config_map(data={"x": "1"})
     read["metadata"]["managedFields"] = [{"manager": "x", "operation": "Update"}]
     read["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
@@ -311,16 +311,16 @@ async def test_options_of_a_call_add_to_those_of_the_client(client: Client, tran
 
 
 async def test_object_is_deleted_only_if_it_is_still_the_same(client: Client, transport: ScriptedTransport) -> None:
-    """Its namesake may have been born since it was read."""
+    """Another object of that name may have been created since it was read."""
     transport.answers += [config_map(), {"kind": "Status", "status": "Success"}]
     await client.delete(await client.get(ConfigMap, "a"))
     assert transport.body() == {"preconditions": {"uid": "uid-a"}}
 
 
-async def test_delete_with_options_of_its_own_still_means_the_object_that_was_read(
+async def test_delete_with_options_still_deletes_only_the_object_that_was_read(
     client: Client, transport: ScriptedTransport
 ) -> None:
-    """How an object is deleted says nothing about which: another one of that name must not be deleted instead."""
+    """The options say how an object is deleted, not which: another object of that name must not be deleted instead."""
     transport.answers += [config_map(), {"kind": "Status", "status": "Success"}]
     await client.delete(await client.get(ConfigMap, "a"), options=DeleteOptions(propagation_policy="Orphan"))
     assert transport.body() == {"propagationPolicy": "Orphan", "preconditions": {"uid": "uid-a"}}
@@ -345,7 +345,7 @@ async def test_delete_all_deletes_a_selection_in_one_request(client: Client, tra
 
 
 async def test_dry_run_view_never_stores_anything(client: Client, transport: ScriptedTransport) -> None:
-    """Every verb that writes must carry the flag, in the query or in the body."""
+    """Every verb that writes must send the flag, in the query or in the body."""
     transport.answers += [config_map() for _ in range(4)] + [{"kind": "Status"}, {"kind": "ConfigMapList"}, pod()]
     dry = client.dry_run()
     await dry.create(ConfigMap(meta("a")))
@@ -361,8 +361,10 @@ async def test_dry_run_view_never_stores_anything(client: Client, transport: Scr
     assert "dry-run" not in repr(client)
 
 
-async def test_patch_for_version_reads_no_more_of_the_answer(client: Client, transport: ScriptedTransport) -> None:
-    """Who only wants the new version pays for no more, and content that the class cannot read does not matter."""
+async def test_patch_for_version_parses_only_the_version_of_the_answer(
+    client: Client, transport: ScriptedTransport
+) -> None:
+    """A caller that needs only the version does not pay for more, and the content may not fit the class."""
     metadata = {"name": "p", "uid": "u-1", "resourceVersion": "8"}
     transport.answers.append({**config_map(), "data": "not a map at all", "metadata": metadata})
     written = await client.status.patch_for_version(ConfigMap(meta("p")), {"data": {"a": "b"}})
@@ -372,7 +374,7 @@ async def test_patch_for_version_reads_no_more_of_the_answer(client: Client, tra
 
 
 async def test_another_field_manager_is_a_view_as_well(client: Client, transport: ScriptedTransport) -> None:
-    """One process may speak for several controllers."""
+    """One process may write for several controllers."""
     transport.answers.append(config_map())
     await client.as_manager("other").apply(ConfigMap(meta("a")))
     assert transport.lines == [f"PATCH {MAPS}/a?fieldManager=other"]
@@ -402,8 +404,8 @@ async def test_scale_patches_the_scale_subresource(client: Client, transport: Sc
     ]
 
 
-async def test_evict_asks_through_the_eviction_subresource(client: Client, transport: ScriptedTransport) -> None:
-    """A disruption budget answers 429, which is the caller's to hear."""
+async def test_evict_creates_the_eviction_subresource(client: Client, transport: ScriptedTransport) -> None:
+    """A disruption budget answers 429, which the caller must handle."""
     transport.answers.append(failure(429, "TooManyRequests", "Cannot evict pod"))
     with pytest.raises(TooManyRequests, match="Cannot evict pod"):
         await client.evict(Ref(Pod, "p"), options=DeleteOptions(grace_period_seconds=5))
@@ -417,22 +419,24 @@ async def test_evict_asks_through_the_eviction_subresource(client: Client, trans
 
 
 async def test_tokens_are_created_through_their_subresource(client: Client, transport: ScriptedTransport) -> None:
-    """So is anything else that is made about an object."""
+    """The same holds for other subresources that are created."""
     transport.answers.append({"kind": "TokenRequest", "status": {"token": "canary"}})
     answer = await client.create_subresource(Ref(ServiceAccount, "default"), "token", {"spec": {}})
     assert answer["status"] == {"token": "canary"}
     assert transport.lines[0].startswith("POST /api/v1/namespaces/default/serviceaccounts/default/token")
 
 
-async def test_log_is_given_line_by_line(client: Client, transport: ScriptedTransport) -> None:
-    """However the network cuts it."""
+async def test_log_is_yielded_line_by_line(client: Client, transport: ScriptedTransport) -> None:
+    """The network may cut it anywhere."""
     transport.add_stream(b"one\ntw", b"o\r\n\xff\nlast", ends=True)
     lines = [line async for line in client.logs(Ref(Pod, "p"), LogOptions(follow=True))]
     assert lines == ["one", "two", "\ufffd", "last"]
     assert transport.lines == ["GET /api/v1/namespaces/default/pods/p/log?follow=true"]
 
 
-async def test_log_that_is_refused_raises_what_the_server_says(client: Client, transport: ScriptedTransport) -> None:
+async def test_log_that_is_rejected_raises_the_error_of_the_server(
+    client: Client, transport: ScriptedTransport
+) -> None:
     """The container may not be running yet."""
     transport.streams.append(failure(400, "BadRequest", "container is waiting to start"))
     with pytest.raises(Exception, match="waiting to start"):
@@ -445,7 +449,7 @@ async def test_log_that_is_refused_raises_what_the_server_says(client: Client, t
 async def test_each_warning_is_shown_once(
     client: Client, transport: ScriptedTransport, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A server repeats itself with every request; a log should not."""
+    """A server repeats warnings with every request; a log should not."""
     headers = [("content-type", "application/json"), ("warning", '299 - "v1beta1 is \\"old\\""')]
     body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}'
     transport.answers += [Response(200, headers, body), Response(200, headers, body)]

@@ -1,4 +1,4 @@
-"""Connecting: from a kubeconfig to a working client over a real socket, and back to nothing."""
+"""Connecting: from a kubeconfig to a working client over a real socket, and closing it."""
 
 import asyncio
 from pathlib import Path
@@ -33,7 +33,7 @@ contexts:
 
 
 async def test_client_works_over_a_socket_and_takes_its_namespace_from_the_context(tmp_path: Path) -> None:
-    """What works in memory works on the wire, watches included."""
+    """What works in memory must work over the network, watches included."""
     clock = RealClock()
     async with Server(ApiServer(clock=clock), clock=clock) as server:
         path = kubeconfig(tmp_path, server.url)
@@ -50,13 +50,13 @@ async def test_client_works_over_a_socket_and_takes_its_namespace_from_the_conte
 
 
 async def test_unknown_context_is_named(tmp_path: Path) -> None:
-    """The file and the name are what a person needs to find the mistake."""
+    """The user needs the file and the name to find the mistake."""
     with pytest.raises(ConfigError, match="nowhere"):
         async with Client.connect(kubeconfig=kubeconfig(tmp_path, "http://127.0.0.1:1"), context="nowhere"):
             pass
 
 
-async def test_outside_of_a_cluster_there_is_no_service_account(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_outside_of_a_cluster_the_service_account_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message says what is missing."""
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     with pytest.raises(ConfigError, match="not in a cluster"):
@@ -64,8 +64,8 @@ async def test_outside_of_a_cluster_there_is_no_service_account(monkeypatch: pyt
             pass
 
 
-async def test_server_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
-    """Nothing is opened before the first request, which then fails at once."""
+async def test_unreachable_server_is_a_clear_error(tmp_path: Path) -> None:
+    """No connection is opened before the first request, which then fails at once."""
     async with Client.connect(kubeconfig=kubeconfig(tmp_path, "http://127.0.0.1:1")) as client:
         with pytest.raises(ConnectionFailed):
             await client.get(ConfigMap, "a")

@@ -1,4 +1,4 @@
-"""Discovery: kinds by any name a person uses, from either form of the server's answer."""
+"""Discovery: kinds by any name that users know, from either form of the server's answer."""
 
 import json
 from typing import Any
@@ -81,7 +81,7 @@ LEGACY: dict[str, Answer] = {
 
 
 def serving(transport: ScriptedTransport, answers: dict[str, Answer]) -> None:
-    """Let the transport answer by path."""
+    """Script the transport to answer by path."""
 
     def answer(request: Request) -> Answer:
         return answers[request.target]
@@ -94,16 +94,16 @@ def serving(transport: ScriptedTransport, answers: dict[str, Answer]) -> None:
     ["deploy", "Deployment", "deployment", "deployments", "deployments.apps", "deployments.v1.apps", "deploy.apps"],
 )
 async def test_any_usual_name_finds_the_kind(transport: ScriptedTransport, clock: FakeClock, name: str) -> None:
-    """People write what kubectl taught them."""
+    """Users write the names that kubectl accepts."""
     serving(transport, AGGREGATED)
     found = await Discovery(transport, clock=clock).find(name)
     assert (found.gvk, found.plural, found.subresources) == (DEPLOYMENT, "deployments", {"status", "scale"})
 
 
-async def test_first_group_and_version_of_the_server_are_preferred(
+async def test_groups_and_versions_are_preferred_in_the_order_of_the_server(
     transport: ScriptedTransport, clock: FakeClock
 ) -> None:
-    """Where names clash the server's order decides; a group or version in the name says otherwise."""
+    """If names clash the server's order decides, unless the name contains a group or version."""
     serving(transport, AGGREGATED)
     discovery = Discovery(transport, clock=clock)
     assert (await discovery.find("events")).gvk.group == ""
@@ -113,8 +113,8 @@ async def test_first_group_and_version_of_the_server_are_preferred(
     assert not (await discovery.find("no")).namespaced
 
 
-async def test_an_exact_place_is_not_guessed(transport: ScriptedTransport, clock: FakeClock) -> None:
-    """What is written in data, and not typed by a person, means one resource or none."""
+async def test_an_exact_resource_is_not_guessed(transport: ScriptedTransport, clock: FakeClock) -> None:
+    """A reference in data, unlike one typed by a user, means one resource or none."""
     serving(transport, AGGREGATED)
     discovery = Discovery(transport, clock=clock)
     assert (await discovery.served_at(GroupVersionResource("apps", "v1", "deployments"))).gvk == DEPLOYMENT
@@ -123,7 +123,7 @@ async def test_an_exact_place_is_not_guessed(transport: ScriptedTransport, clock
             await discovery.served_at(GroupVersionResource(*wrong))
 
 
-async def test_two_requests_are_enough_for_any_number_of_questions(
+async def test_two_requests_are_enough_for_any_number_of_lookups(
     transport: ScriptedTransport, clock: FakeClock
 ) -> None:
     """Discovery is slow on large clusters; its answer hardly ever changes."""
@@ -135,10 +135,10 @@ async def test_two_requests_are_enough_for_any_number_of_questions(
     assert "as=APIGroupDiscoveryList" in transport.asked[0].headers["accept"]
 
 
-async def test_server_without_aggregated_discovery_is_asked_version_by_version(
+async def test_server_without_aggregated_discovery_is_read_version_by_version(
     transport: ScriptedTransport, clock: FakeClock
 ) -> None:
-    """An API that is down must not hide the others."""
+    """An API that is unavailable must not hide the others."""
     serving(transport, LEGACY)
     discovery = Discovery(transport, clock=clock)
     pods = await discovery.find("po")
@@ -147,7 +147,7 @@ async def test_server_without_aggregated_discovery_is_asked_version_by_version(
     assert [resource.plural for resource in await discovery.resources()] == ["pods", "nodes", "widgets", "widgets"]
 
 
-async def test_server_that_refuses_the_aggregated_form_is_asked_the_old_way(
+async def test_server_that_rejects_the_aggregated_form_is_read_version_by_version(
     transport: ScriptedTransport, clock: FakeClock
 ) -> None:
     """Some answer 406 instead of the other form."""
@@ -164,7 +164,7 @@ async def test_server_that_refuses_the_aggregated_form_is_asked_the_old_way(
 
 
 async def test_kind_that_is_missing_is_looked_for_again(transport: ScriptedTransport, clock: FakeClock) -> None:
-    """Its definition may have been installed a moment ago."""
+    """Its CRD may have been installed a moment ago."""
     served: dict[str, Answer] = {"/api": AGGREGATED["/api"], "/apis": {"kind": "APIGroupDiscoveryList", "items": []}}
     serving(transport, served)
     discovery = Discovery(transport, clock=clock)
@@ -175,7 +175,7 @@ async def test_kind_that_is_missing_is_looked_for_again(transport: ScriptedTrans
     assert (await discovery.resource(DEPLOYMENT)).plural == "deployments"
 
 
-async def test_kinds_that_are_not_there_do_not_flood_the_server(transport: ScriptedTransport, clock: FakeClock) -> None:
+async def test_missing_kinds_do_not_flood_the_server(transport: ScriptedTransport, clock: FakeClock) -> None:
     """A loop over a missing kind must not become a loop over discovery."""
     serving(transport, AGGREGATED)
     discovery = Discovery(transport, clock=clock)

@@ -1,4 +1,4 @@
-"""Which events are written: series, combination of similar ones, and floods, by the numbers of client-go."""
+"""Which events are written: series, aggregated similar ones, and rate limits, with the numbers of client-go."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -33,7 +33,7 @@ class Recorder:
 
 
 def test_first_event_is_written_and_the_second_makes_it_a_series() -> None:
-    """People see at once that something repeats."""
+    """Users see at once that something repeats."""
     recorder = Recorder()
     first = recorder.add()
     assert isinstance(first, Create)
@@ -42,7 +42,7 @@ def test_first_event_is_written_and_the_second_makes_it_a_series() -> None:
     assert second == Extend(first.id, first.event, 2, START + timedelta(seconds=5))
 
 
-def test_more_of_the_same_is_counted_and_not_written() -> None:
+def test_further_repetitions_are_counted_and_not_written() -> None:
     """A crash loop must not become a write loop."""
     recorder = Recorder()
     recorder.add()
@@ -52,8 +52,8 @@ def test_more_of_the_same_is_counted_and_not_written() -> None:
         assert recorder.add() is None
 
 
-def test_series_without_news_for_six_minutes_gets_its_last_word() -> None:
-    """The final count and time are what people look at afterwards."""
+def test_series_without_news_for_six_minutes_is_finished() -> None:
+    """Users read the final count and time afterwards."""
     recorder = Recorder()
     recorder.add()
     for _ in range(10):
@@ -67,7 +67,7 @@ def test_series_without_news_for_six_minutes_gets_its_last_word() -> None:
 
 
 def test_event_after_the_end_of_its_series_is_a_new_one() -> None:
-    """Yesterday's trouble and today's are two."""
+    """A new occurrence after the end is another incident."""
     recorder = Recorder()
     first = recorder.add()
     recorder.now = 361
@@ -77,8 +77,8 @@ def test_event_after_the_end_of_its_series_is_a_new_one() -> None:
     assert again.id != first.id
 
 
-def test_long_series_is_brought_up_to_date_every_half_hour() -> None:
-    """The server forgets events after an hour unless they are written again."""
+def test_long_series_is_updated_every_half_hour() -> None:
+    """The server deletes events after an hour unless they are written again."""
     recorder = Recorder()
     recorder.add()
     recorder.add()
@@ -90,8 +90,8 @@ def test_long_series_is_brought_up_to_date_every_half_hour() -> None:
     assert counts == [32, 62]
 
 
-def test_series_that_is_due_is_brought_up_to_date_by_the_clock_as_well() -> None:
-    """An event that came just before the half hour must not wait for the next one."""
+def test_series_that_is_due_is_updated_by_the_clock_as_well() -> None:
+    """An event just before the half hour must not wait for the next one."""
     recorder = Recorder()
     recorder.add()
     recorder.add()
@@ -105,14 +105,14 @@ def test_series_that_is_due_is_brought_up_to_date_by_the_clock_as_well() -> None
 
 
 def test_different_reasons_and_objects_are_different_events() -> None:
-    """Only the same thing about the same object repeats itself."""
+    """Only the same reason about the same object is a repetition."""
     recorder = Recorder()
     writes = [recorder.add(), recorder.add(reason="Other"), recorder.add(name="b"), recorder.add(note="m")]
     assert all(isinstance(write, Create) for write in writes)
 
 
-def test_eleventh_similar_event_within_ten_minutes_stands_for_all_that_follow() -> None:
-    """Notes with counters or addresses in them would be new events forever."""
+def test_eleventh_similar_event_within_ten_minutes_stands_for_all_later_ones() -> None:
+    """Notes that contain counters or addresses would be new events forever."""
     recorder = Recorder()
     writes = [recorder.add(note=f"try {number}") for number in range(12)]
     assert [type(write).__name__ for write in writes] == ["Create"] * 11 + ["Extend"]
@@ -120,8 +120,8 @@ def test_eleventh_similar_event_within_ten_minutes_stands_for_all_that_follow() 
     assert writes[10].event.note == "(combined from similar events): try 10"
 
 
-def test_similar_events_are_told_apart_again_after_ten_minutes() -> None:
-    """The combination is for floods only."""
+def test_similar_events_are_separate_again_after_ten_minutes() -> None:
+    """Aggregation is for floods only."""
     recorder = Recorder()
     for number in range(11):
         recorder.add(note=f"try {number}")
@@ -131,8 +131,8 @@ def test_similar_events_are_told_apart_again_after_ten_minutes() -> None:
     assert write.event.note == "try 11"
 
 
-def test_flood_about_one_object_is_held_back_after_25_writes() -> None:
-    """Then one write every five minutes is let through; other objects are not affected."""
+def test_events_about_one_object_are_limited_after_25_writes() -> None:
+    """Then one write every five minutes is allowed; other objects are not affected."""
     recorder = Recorder()
     writes = [recorder.add(reason=f"R{number}") for number in range(40)]
     assert sum(write is not None for write in writes) == BURST
@@ -144,8 +144,8 @@ def test_flood_about_one_object_is_held_back_after_25_writes() -> None:
     assert recorder.add(reason="Z") is None
 
 
-def test_texts_are_cut_to_what_the_server_takes() -> None:
-    """An event must not be refused because a message was long; characters are not cut in half."""
+def test_texts_are_cut_to_the_limits_of_the_server() -> None:
+    """An event must not be rejected because a message is long; characters are not cut in half."""
     write = EventCorrelator().add(
         RecordedEvent(Regarding("v1", "Pod", "a"), "Normal", "R" * 200, "é" * 1000, "A" * 200), now=0, wall=START
     )
@@ -166,8 +166,8 @@ def test_memory_is_bounded() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 200), st.sampled_from("abc")), max_size=60))
-def test_last_word_about_every_event_is_its_true_count(happenings: list[tuple[float, str]]) -> None:
-    """Whatever the times: what was written last for an event is how often it happened."""
+def test_last_write_of_every_event_has_its_true_count(happenings: list[tuple[float, str]]) -> None:
+    """At any times, the last write of an event contains how often it happened."""
     recorder = Recorder()
     happened: dict[int, int] = {}
     written: dict[int, int] = {}

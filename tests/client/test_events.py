@@ -1,4 +1,4 @@
-"""The recorder: events reach the server when they can, and never disturb the reconciler that records them."""
+"""The recorder: events reach the server when possible, and never disturb the reconciler that records them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -34,7 +34,7 @@ async def running(recorder: EventRecorder) -> AsyncIterator[None]:
         yield
 
 
-async def test_event_carries_everything_that_the_server_demands(
+async def test_event_has_every_field_that_the_server_requires(
     recorder: EventRecorder, transport: ScriptedTransport
 ) -> None:
     """The new API has more required fields than the old one."""
@@ -74,10 +74,10 @@ async def test_repeated_event_becomes_a_series_of_the_first(
     assert len(transport.asked) == 2
 
 
-async def test_series_whose_event_the_server_forgot_goes_on_in_a_new_one(
+async def test_series_whose_event_expired_continues_in_a_new_one(
     recorder: EventRecorder, transport: ScriptedTransport
 ) -> None:
-    """Events live for an hour."""
+    """The server keeps events for an hour."""
     forgotten = {**failure(404, "NotFound"), "details": {"name": "a", "group": "events.k8s.io", "kind": "events"}}
     transport.answers += [WRITTEN, forgotten, WRITTEN]
     async with running(recorder):
@@ -87,10 +87,10 @@ async def test_series_whose_event_the_server_forgot_goes_on_in_a_new_one(
     assert transport.body(2)["series"]["count"] == 2
 
 
-async def test_last_word_about_a_series_is_written_when_it_is_over(
+async def test_series_is_finished_when_it_is_over(
     recorder: EventRecorder, transport: ScriptedTransport, clock: FakeClock
 ) -> None:
-    """The recorder looks by itself, without another event."""
+    """The recorder checks by itself, without another event."""
     transport.answers += [WRITTEN, WRITTEN, WRITTEN]
     async with running(recorder):
         for _ in range(7):
@@ -99,7 +99,7 @@ async def test_last_word_about_a_series_is_written_when_it_is_over(
     assert transport.body()["series"]["count"] == 7
 
 
-async def test_absent_server_is_tried_twelve_times_then_the_event_is_dropped(
+async def test_unreachable_server_is_tried_twelve_times_then_the_event_is_dropped(
     recorder: EventRecorder, transport: ScriptedTransport, clock: FakeClock
 ) -> None:
     """An event that is two minutes late is useless; the next one is retried from the start."""
@@ -118,7 +118,7 @@ async def test_absent_server_is_tried_twelve_times_then_the_event_is_dropped(
 async def test_event_that_was_stored_although_its_answer_was_lost_counts_as_written(
     recorder: EventRecorder, transport: ScriptedTransport, clock: FakeClock
 ) -> None:
-    """The second try finds it there."""
+    """The second attempt finds it."""
     transport.answers += [ConnectionFailed("reset"), failure(409, "AlreadyExists")]
     async with running(recorder):
         recorder.record(OBJECT, "Normal", "One", "x")
@@ -126,8 +126,8 @@ async def test_event_that_was_stored_although_its_answer_was_lost_counts_as_writ
     assert (len(transport.asked), recorder.dropped) == (2, 0)
 
 
-async def test_refused_event_is_dropped_at_once(recorder: EventRecorder, transport: ScriptedTransport) -> None:
-    """A namespace that is being deleted takes no events; asking again would not change that."""
+async def test_rejected_event_is_dropped_at_once(recorder: EventRecorder, transport: ScriptedTransport) -> None:
+    """A namespace that is being deleted accepts no events; retrying would not change that."""
     transport.answers += [failure(403, "Forbidden"), WRITTEN]
     async with running(recorder):
         recorder.record(OBJECT, "Normal", "One", "x")
@@ -147,7 +147,7 @@ async def test_recording_never_waits_and_never_fills_the_memory(
 
 
 async def test_recording_never_raises(recorder: EventRecorder, caplog: pytest.LogCaptureFixture) -> None:
-    """An object that cannot be named is the recorder's problem, not the reconciler's."""
+    """An invalid object is the recorder's problem, not the reconciler's."""
     broken = Unstructured({"apiVersion": "v1", "kind": "X"})
     broken.content = {}
     recorder.record(broken, "Normal", "R", "x")
@@ -157,7 +157,7 @@ async def test_recording_never_raises(recorder: EventRecorder, caplog: pytest.Lo
 async def test_events_about_cluster_scoped_objects_go_to_the_default_namespace(
     recorder: EventRecorder, transport: ScriptedTransport
 ) -> None:
-    """Events are namespaced, their objects need not be."""
+    """Events are namespaced, but not all objects are."""
     transport.answers.append(WRITTEN)
     async with running(recorder):
         recorder.record(ConfigMap(meta("a")), "Normal", "R", "x")
@@ -177,10 +177,10 @@ async def test_cancelled_recorder_stops(recorder: EventRecorder, transport: Scri
     assert task.cancelled()
 
 
-async def test_two_recorders_may_tell_of_one_object_at_the_same_moment(
+async def test_two_recorders_may_report_one_object_at_the_same_moment(
     client: Client, clock: FakeClock, transport: ScriptedTransport
 ) -> None:
-    """Under a clock that stands still all events have one time: none may pass for a repetition of another's."""
+    """With a clock that does not advance all events have one time: none may count as a repetition of another's."""
     names = []
     for controller in ("scheduler", "node"):
         transport.answers.append(WRITTEN)

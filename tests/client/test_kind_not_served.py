@@ -1,4 +1,4 @@
-"""A kind whose definition is not installed: every verb names it and says what to run; no object counts as absent."""
+"""A kind whose CRD is not installed: every verb names it and says what to run; no object counts as absent."""
 
 import asyncio
 import re
@@ -27,14 +27,14 @@ ADVICE = (
 
 
 class KiteSpec(Model):
-    """What is wanted."""
+    """An empty spec."""
 
     height: int = 1
 
 
 @custom_resource("kites.example.com/v1")
 class Kite(Resource[KiteSpec, Status]):
-    """A kind that no test installs unless it says so."""
+    """A kind that tests install explicitly."""
 
 
 def flyer() -> Operator:
@@ -74,14 +74,14 @@ VERBS: dict[str, Callable[[Client], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("verb", VERBS)
-async def test_every_verb_names_the_kind_and_the_cure(cluster: Cluster, verb: str) -> None:
+async def test_every_verb_names_the_kind_and_the_remedy(cluster: Cluster, verb: str) -> None:
     """It was `404 page not found`, which says neither."""
     with pytest.raises(KindNotServed, match=ADVICE):
         await VERBS[verb](cluster.client)
 
 
 async def test_a_kind_without_a_class_is_named_as_well(cluster: Cluster) -> None:
-    """The same error, whether discovery or the request finds out."""
+    """The error is the same whether discovery or the request notices."""
     gvk = GroupVersionKind("kites.example.com", "v1", "Kite")
     with pytest.raises(KindNotServed, match="steer install"):
         await cluster.client.create(
@@ -89,8 +89,8 @@ async def test_a_kind_without_a_class_is_named_as_well(cluster: Cluster) -> None
         )
 
 
-async def test_an_object_that_is_missing_is_still_just_missing(cluster: Cluster) -> None:
-    """The kind is served: the answer is the server's own, and `try_get` takes it as absence."""
+async def test_a_missing_object_of_a_served_kind_is_not_found(cluster: Cluster) -> None:
+    """The kind is served: the answer is the server's own, and `try_get` returns None."""
     await cluster.install(Kite)
     with pytest.raises(NotFound) as missing:
         await cluster.client.get(Kite, "a")
@@ -99,10 +99,8 @@ async def test_an_object_that_is_missing_is_still_just_missing(cluster: Cluster)
     await cluster.client.delete(Ref(Kite, "a"), missing_ok=True)
 
 
-async def test_a_kind_that_is_removed_is_noticed_in_spite_of_what_was_discovered(
-    cluster: Cluster, fake_clock: FakeClock
-) -> None:
-    """Discovery remembers; the answer to a 404 must not come from its memory."""
+async def test_a_removed_kind_is_noticed_despite_cached_discovery(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The check after a 404 must not use the cache."""
     await cluster.install(Kite)
     gvk = GroupVersionKind("kites.example.com", "v1", "Kite")
     await cluster.client.discovery.resource(gvk)
@@ -114,15 +112,15 @@ async def test_a_kind_that_is_removed_is_noticed_in_spite_of_what_was_discovered
 
 
 class Proxy(InMemoryTransport):
-    """A connection on which something else than the API server answers."""
+    """A connection on which a proxy answers instead of the API server."""
 
     async def request(self, _: Request, **__: object) -> Response:
-        """Answer as a proxy does whose backend is away."""
+        """Answer like a proxy whose backend is unavailable."""
         return Response(404, [("content-type", "text/plain")], b"404 page not found\n")
 
 
-async def test_a_page_of_a_proxy_is_no_absence(cluster: Cluster) -> None:
-    """A client that takes it for one creates an existing object again. Nor is the kind known to be deleted."""
+async def test_a_page_of_a_proxy_does_not_mean_absence(cluster: Cluster) -> None:
+    """A client that treats it so would create an existing object again. Nor does it mean that the kind was deleted."""
     client = Client(Proxy(cluster.server, clock=cluster.clock), clock=cluster.clock)
     for asked in (client.try_get(ConfigMap, "a"), client.try_get(Kite, "a")):
         with pytest.raises(NotFound, match="404 page not found") as answer:
@@ -132,8 +130,8 @@ async def test_a_page_of_a_proxy_is_no_absence(cluster: Cluster) -> None:
         await client.delete(Ref(ConfigMap, "a"), missing_ok=True)
 
 
-async def test_an_operator_says_what_it_waits_for(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """In its log, in its readiness, and in the end."""
+async def test_an_operator_reports_which_kind_it_waits_for(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """In its log, in its readiness, and in the final error."""
     manager = Manager([flyer()], cluster.transport, clock=cluster.clock)
     async with asyncio.TaskGroup() as tasks:
         run = tasks.create_task(_ended(manager.run()))
@@ -146,7 +144,7 @@ async def test_an_operator_says_what_it_waits_for(cluster: Cluster, fake_clock: 
 
 
 async def _ended(work: Awaitable[None]) -> Exception | None:
-    """Return the error that some work ends with."""
+    """Return the error with which the work ends."""
     try:
         await work
     except WaitTimeout as error:
@@ -154,8 +152,8 @@ async def _ended(work: Awaitable[None]) -> Exception | None:
     return None
 
 
-async def test_a_missing_kind_is_no_end_of_the_object(cluster: Cluster) -> None:
-    """An object that is gone ends its reconcile well; one of which nothing is known must be tried again."""
+async def test_a_missing_kind_does_not_mean_a_deleted_object(cluster: Cluster) -> None:
+    """The reconcile of a deleted object succeeds; that of an unknown object must be retried."""
     with pytest.raises(KindNotServed) as unserved:
         await cluster.client.get(Kite, "a")
     await cluster.install(Kite)

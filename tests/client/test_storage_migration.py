@@ -1,4 +1,4 @@
-"""Stored objects move to the stored version: all of them, once, and what cannot move keeps its version alive."""
+"""Migration to the storage version: all objects, once, and an object that fails keeps the old version listed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ KINDS = Registry()
 
 
 class BoatSpec(Model):
-    """What a boat is."""
+    """The spec of a boat."""
 
     sails: int = 1
 
@@ -35,7 +35,7 @@ class Boat(Resource[BoatSpec, Status]):
 
 
 async def _stored_as(cluster: Cluster, version: str) -> None:
-    """Install the definition with one of the versions as the stored one."""
+    """Install the CRD with the given version as the storage version."""
     definition = crd_of(BetaBoat, Boat)
     for entry in definition["spec"]["versions"]:
         entry["storage"] = entry["name"] == version
@@ -44,12 +44,12 @@ async def _stored_as(cluster: Cluster, version: str) -> None:
 
 @dataclass
 class Fleet:
-    """Boats that were stored as v1beta1, of which v1 is stored now."""
+    """Boats stored as v1beta1, while v1 is the storage version now."""
 
     cluster: Cluster
 
     async def launch(self, count: int) -> Migration:
-        """Create the boats, then store v1."""
+        """Create the boats, then make v1 the storage version."""
         await _stored_as(self.cluster, "v1beta1")
         for number in range(count):
             await self.cluster.client.create(BetaBoat(meta(f"b{number:03}"), BoatSpec(sails=number)))
@@ -58,11 +58,11 @@ class Fleet:
         return await self.migration()
 
     async def migration(self) -> Migration:
-        """Look at the definition."""
+        """Return the migration for the current CRD."""
         return Migration.of(await self.cluster.client.get(CustomResourceDefinition, NAME))
 
     async def move(self, migration: Migration, told: Any = lambda _: None) -> Progress:
-        """Rewrite everything."""
+        """Rewrite all objects."""
         return await rewrite(self.cluster.client, migration.kind, told)
 
     def stored_versions(self) -> set[str]:
@@ -71,8 +71,8 @@ class Fleet:
         return {record.decode()["apiVersion"] for record in self.cluster.server.objects.records(served)}
 
 
-async def test_every_object_moves_once_and_the_former_version_is_trimmed(cluster: Cluster) -> None:
-    """The whole way; more objects than fit in one batch."""
+async def test_every_object_is_rewritten_once_and_the_old_version_is_removed(cluster: Cluster) -> None:
+    """The whole procedure; more objects than fit in one batch."""
     fleet = Fleet(cluster)
     migration = await fleet.launch(40)
     assert (migration.kind.version, migration.former) == ("v1", ("v1beta1",))
@@ -88,8 +88,8 @@ async def test_every_object_moves_once_and_the_former_version_is_trimmed(cluster
     assert (await fleet.move(migration)).rewritten == 0
 
 
-async def test_objects_are_the_same_afterwards(cluster: Cluster) -> None:
-    """Operators must not be woken into work: content, generation and owners of fields stay."""
+async def test_objects_are_unchanged_afterwards(cluster: Cluster) -> None:
+    """Operators must not be triggered: content, generation and owners of fields stay."""
     fleet = Fleet(cluster)
     migration = await fleet.launch(1)
     before = await cluster.client.get(Boat, "b000")
@@ -100,23 +100,23 @@ async def test_objects_are_the_same_afterwards(cluster: Cluster) -> None:
     assert after.metadata.managed_fields == before.metadata.managed_fields
 
 
-async def test_what_goes_meanwhile_is_no_failure(cluster: Cluster) -> None:
-    """People go on working."""
+async def test_an_object_deleted_meanwhile_is_not_a_failure(cluster: Cluster) -> None:
+    """The cluster stays in use during the migration."""
     fleet = Fleet(cluster)
     migration = await fleet.launch(3)
 
-    def vanish() -> None:
+    def delete_object() -> None:
         (served,) = cluster.server.catalog.resources("migration.example.com", "v1")
         record = next(one for one in cluster.server.objects.records(served) if one.name == "b001")
         cluster.server.objects.remove(served, record)
 
-    cluster.faults.inject(Before(vanish), method="PATCH", path="/boats/b001")
+    cluster.faults.inject(Before(delete_object), method="PATCH", path="/boats/b001")
     progress = await fleet.move(migration)
     assert (progress.rewritten, progress.untouched, progress.refused) == (2, 2, {})
 
 
-async def test_a_refused_object_is_named_and_the_others_move(cluster: Cluster) -> None:
-    """One broken object must not hide behind the first thousand."""
+async def test_a_rejected_object_is_named_and_the_others_are_rewritten(cluster: Cluster) -> None:
+    """One broken object must not stop the migration of the rest."""
     fleet = Fleet(cluster)
     migration = await fleet.launch(3)
     cluster.faults.inject(Refuse(422, "Invalid", "sails: must be even"), method="PATCH", path="/boats/b001")
@@ -125,8 +125,8 @@ async def test_a_refused_object_is_named_and_the_others_move(cluster: Cluster) -
     assert progress.rewritten == 2
 
 
-async def test_a_definition_that_changed_meanwhile_is_not_trimmed(cluster: Cluster) -> None:
-    """Somebody rolled back: objects are stored as v1beta1 again, and the status must go on saying so."""
+async def test_the_status_of_a_crd_that_changed_meanwhile_is_not_updated(cluster: Cluster) -> None:
+    """After a rollback objects are stored as v1beta1 again, and the status must still say so."""
     fleet = Fleet(cluster)
     migration = await fleet.launch(2)
     await fleet.move(migration)
@@ -135,8 +135,8 @@ async def test_a_definition_that_changed_meanwhile_is_not_trimmed(cluster: Clust
         await trim(cluster.client, migration)
 
 
-async def test_an_interrupted_migration_is_begun_again(cluster: Cluster) -> None:
-    """Ctrl-C in the middle loses nothing: what is done is found done, and the rest moves."""
+async def test_an_interrupted_migration_can_be_repeated(cluster: Cluster) -> None:
+    """Ctrl-C in the middle loses nothing: rewritten objects are skipped, and the rest is rewritten."""
     fleet = Fleet(cluster)
     migration = await fleet.launch(40)
 

@@ -1,4 +1,4 @@
-"""Updates carry what changed and nothing else; what the class does not know survives, wherever it is."""
+"""Updates contain what changed and nothing else; fields that the class does not know survive, at any depth."""
 
 from copy import deepcopy
 from typing import Any
@@ -19,14 +19,14 @@ from steersman.protocol.patches import apply_merge_patch
 
 
 class Part(Model):
-    """A part of a gadget; servers know more fields of it than this class."""
+    """A part of a gadget; the server knows more fields of it than this class."""
 
     name: str
     size: int = 0
 
 
 class Spec(Model):
-    """What is wanted of a gadget."""
+    """The desired state of a gadget."""
 
     parts: list[Part] = sparse(list)
     weights: list[int] = sparse(list)
@@ -72,13 +72,13 @@ def gadget() -> Gadget:
     return decode(Gadget, encode_json(READ))
 
 
-def test_object_that_did_not_change_gives_an_empty_patch() -> None:
-    """Writing what is there already costs the server and wakes every watcher."""
+def test_unchanged_object_returns_an_empty_patch() -> None:
+    """Writing an unchanged object costs the server and wakes every watcher."""
     assert change_since_read(gadget()) == {}
 
 
-def test_value_that_is_only_written_otherwise_did_not_change() -> None:
-    """The server's ``1024Mi`` reads as ``1Gi``: sending that would be an unintended change."""
+def test_value_in_another_notation_is_unchanged() -> None:
+    """The server's ``1024Mi`` is parsed as ``1Gi``: sending that would be an unintended change."""
     obj = gadget()
     obj.spec.note = "new"
     assert change_since_read(obj) == {"spec": {"note": "new"}}
@@ -92,7 +92,7 @@ def test_field_set_to_none_is_removed() -> None:
 
 
 def test_unknown_fields_inside_list_items_survive() -> None:
-    """A list is replaced as a whole, so its items must carry everything they had."""
+    """A list is replaced as a whole, so its items must contain everything they had."""
     obj = gadget()
     obj.spec.parts[1].size = 9
     assert change_since_read(obj) == {
@@ -103,7 +103,7 @@ def test_unknown_fields_inside_list_items_survive() -> None:
 
 
 def test_items_keep_their_unknown_fields_when_they_move() -> None:
-    """Items are known by their names, not by their places."""
+    """Items are matched by their names, not by their positions."""
     obj = gadget()
     obj.spec.parts = [Part(name="new"), obj.spec.parts[1], obj.spec.parts[0]]
     parts = change_since_read(obj)["spec"]["parts"]
@@ -114,14 +114,14 @@ def test_items_keep_their_unknown_fields_when_they_move() -> None:
     ]
 
 
-def test_item_that_was_removed_is_removed() -> None:
-    """Grafting keeps unknown fields, not unwanted items."""
+def test_removed_item_stays_removed() -> None:
+    """Unknown fields are kept, unwanted items are not."""
     obj = gadget()
     del obj.spec.parts[0]
     assert change_since_read(obj) == {"spec": {"parts": [{"name": "q", "size": 2, "colour": "red"}]}}
 
 
-def test_items_without_names_are_told_apart_by_their_content_and_place() -> None:
+def test_items_without_names_are_matched_by_content_and_position() -> None:
     """Not every list has keys."""
     read = [{"a": 1, "u": "x"}, {"a": 2, "u": "y"}, {"a": 3, "u": "z"}]
     before = [{"a": 1}, {"a": 2}, {"a": 3}]
@@ -141,8 +141,8 @@ def test_labels_are_patched_one_by_one() -> None:
     assert change_since_read(obj) == {"metadata": {"labels": {"x": None, "y": "2"}}}
 
 
-def test_whole_document_carries_what_the_class_does_not_know() -> None:
-    """A replacement must be the object, not the view of it."""
+def test_whole_document_contains_fields_that_the_class_does_not_know() -> None:
+    """A replacement must be the object, not the class's view of it."""
     obj = gadget()
     obj.spec.weights.append(3)
     expected = deepcopy(READ)
@@ -150,14 +150,14 @@ def test_whole_document_carries_what_the_class_does_not_know() -> None:
     assert document_now(obj) == expected
 
 
-def test_object_that_was_made_here_is_an_error_that_says_what_to_do() -> None:
-    """There is nothing to compare with, and a guess would overwrite what others wrote."""
+def test_object_that_was_not_read_is_an_error_that_says_what_to_do() -> None:
+    """There is nothing to compare with, and a guess would overwrite the fields of other writers."""
     with pytest.raises(ValueError, match=r"get it first, or use apply\(\) or replace\(\)"):
         change_since_read(Gadget(ObjectMeta("a"), spec=Spec()))
 
 
 def test_objects_without_a_class_are_compared_as_they_are() -> None:
-    """Their content is the whole document."""
+    """Their content is the complete document."""
     loose = decode(Unstructured, encode_json(READ))
     loose.content["spec"]["unknown"]["deep"] = [2]
     assert change_since_read(loose) == {"spec": {"unknown": {"deep": [2]}}}
@@ -173,7 +173,7 @@ _trees = st.recursive(
 
 
 def view(value: Any) -> Any:
-    """Return what a class without the fields ``u1`` and ``u2`` shows of a document."""
+    """Return the document as a class without the fields ``u1`` and ``u2`` shows it."""
     if isinstance(value, dict):
         return {name: view(member) for name, member in value.items() if not name.startswith("u")}
     return [view(item) for item in value] if isinstance(value, list) else value
@@ -181,22 +181,22 @@ def view(value: Any) -> Any:
 
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(_known | _unknown, _trees, max_size=4), st.dictionaries(_known, _trees.map(view), max_size=4))
-def test_typed_view_of_the_result_is_the_typed_view_that_was_wanted(read: Any, now: Any) -> None:
-    """Whatever is unknown, the author's own fields become exactly what the author set."""
+def test_typed_view_of_the_result_is_the_one_the_author_set(read: Any, now: Any) -> None:
+    """Whatever is unknown, the author's own fields get exactly the values the author set."""
     assert view(with_change(read, view(read), now)) == now
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(_known | _unknown, _trees, max_size=4))
-def test_nothing_is_lost_when_nothing_changed(read: Any) -> None:
+def test_nothing_is_lost_if_nothing_changed(read: Any) -> None:
     """An author who changes nothing must not delete anything."""
     assert with_change(read, view(read), view(read)) == read
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(_known | _unknown, _trees, max_size=4), st.dictionaries(_known, _trees.map(view), max_size=4))
-def test_patch_makes_of_the_document_what_grafting_makes_of_it(read: Any, now: Any) -> None:
-    """The patch is the short way to say the same; merge patches are applied by an implementation of their own."""
+def test_patch_and_updated_document_agree(read: Any, now: Any) -> None:
+    """The patch is the short form of the same change; an independent implementation applies merge patches."""
     patched = apply_merge_patch(read, change(read, view(read), now))
     assert view(patched) == now
     assert patched == with_change(read, view(read), now)
@@ -211,8 +211,8 @@ def test_unknown_fields_beside_a_change_survive(read: Any, name: str, value: Any
     assert {key: patched.get(key) for key in kept} == kept
 
 
-def test_truth_is_not_the_number_one() -> None:
-    """Python takes them for equal, a server does not."""
+def test_true_is_not_the_number_one() -> None:
+    """They are equal in Python, but not for a server."""
     assert change({"a": 1}, {"a": 1}, {"a": True}) == {"a": True}
     assert with_change([True], [True], [1]) == [1]
     assert type(with_change([True], [True], [1])[0]) is int

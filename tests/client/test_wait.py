@@ -1,4 +1,4 @@
-"""Waiting for objects and kinds, by a clock that tests move."""
+"""Waiting for objects and kinds, with a clock that tests advance."""
 
 import asyncio
 from typing import Any
@@ -27,7 +27,9 @@ def with_data(version: int, **data: str) -> dict[str, Any]:
     return {**item("a", version), "data": data}
 
 
-async def test_wait_for_gives_the_object_that_meets_the_condition(client: Client, transport: ScriptedTransport) -> None:
+async def test_wait_for_returns_the_object_that_meets_the_condition(
+    client: Client, transport: ScriptedTransport
+) -> None:
     """It need not exist when the wait begins."""
     transport.add_stream(
         bookmark(1, end=True), frame("ADDED", with_data(2, x="0")), frame("MODIFIED", with_data(3, x="1"))
@@ -38,7 +40,7 @@ async def test_wait_for_gives_the_object_that_meets_the_condition(client: Client
     assert transport.open_streams == 0
 
 
-async def test_wait_that_takes_too_long_says_what_it_saw(
+async def test_wait_that_times_out_reports_what_it_saw(
     client: Client, transport: ScriptedTransport, clock: FakeClock
 ) -> None:
     """The message must say whether the object existed."""
@@ -59,14 +61,14 @@ async def _fails(client: Client, error: type[Exception]) -> str:
     return str(caught.value)
 
 
-async def test_wait_deleted_returns_at_once_for_what_is_gone(client: Client, transport: ScriptedTransport) -> None:
-    """No event will ever tell."""
+async def test_wait_deleted_returns_at_once_for_a_missing_object(client: Client, transport: ScriptedTransport) -> None:
+    """No event will ever arrive."""
     transport.add_stream(bookmark(1, end=True))
     await client.wait_deleted(Ref(ConfigMap, "a"), timeout=5)
 
 
 async def test_wait_deleted_waits_for_the_event(client: Client, transport: ScriptedTransport, clock: FakeClock) -> None:
-    """Objects with finalizers take their time: neither the list nor a change ends the wait."""
+    """Objects with finalizers take time: neither the list nor a change ends the wait."""
     stream = transport.add_stream(frame("ADDED", item("a", 1)), bookmark(2, end=True))
     async with asyncio.TaskGroup() as tasks:
         wait = tasks.create_task(client.wait_deleted(Ref(ConfigMap, "a"), timeout=5))
@@ -80,14 +82,14 @@ async def test_wait_deleted_waits_for_the_event(client: Client, transport: Scrip
     assert transport.open_streams == 0
 
 
-async def test_object_that_was_reborn_counts_as_deleted(client: Client, transport: ScriptedTransport) -> None:
-    """Its namesake is another object."""
+async def test_recreated_object_counts_as_deleted(client: Client, transport: ScriptedTransport) -> None:
+    """The new object of the same name is another object."""
     transport.add_stream(frame("ADDED", item("a", 5, "new")), bookmark(6, end=True))
     await client.wait_deleted(decode(ConfigMap, encode_json(item("a", 1, "old"))), timeout=5)
 
 
 @pytest.mark.parametrize(("status", "holds"), [("True", True), ("False", False)])
-def test_condition_is_looked_up_in_any_status(status: str, holds: bool) -> None:
+def test_condition_is_found_in_any_status(status: str, holds: bool) -> None:
     """Most waits are for a condition."""
     content = {"apiVersion": "v1", "kind": "X", "status": {"conditions": [{"type": "Ready", "status": status}]}}
     assert has_condition("Ready")(Unstructured(content)) is holds
@@ -95,7 +97,7 @@ def test_condition_is_looked_up_in_any_status(status: str, holds: bool) -> None:
 
 
 def definition(version: int, **conditions: str) -> dict[str, Any]:
-    """Return a custom resource definition with two versions, one of them served."""
+    """Return a CRD with two versions, one of them served."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -117,7 +119,7 @@ def definition(version: int, **conditions: str) -> dict[str, Any]:
 async def test_kind_is_established_only_when_its_objects_can_be_listed(
     client: Client, transport: ScriptedTransport, clock: FakeClock
 ) -> None:
-    """Servers say Established some milliseconds before they serve the kind."""
+    """Servers report Established some milliseconds before they serve the kind."""
     transport.answers += [
         failure(404, "NotFound"),
         failure(429, "TooManyRequests"),
@@ -136,8 +138,8 @@ async def test_kind_is_established_only_when_its_objects_can_be_listed(
     assert transport.lines[1:] == ["GET /apis/demo.dev/v1/widgets?limit=1"] * 3
 
 
-async def test_kind_whose_names_are_taken_fails_at_once(client: Client, transport: ScriptedTransport) -> None:
-    """It will never be established: waiting would only hide why."""
+async def test_kind_whose_names_are_in_use_fails_at_once(client: Client, transport: ScriptedTransport) -> None:
+    """It will never be established: waiting would only hide the reason."""
     transport.add_stream(frame("ADDED", definition(1, NamesAccepted="False")), bookmark(2, end=True))
     with pytest.raises(DeclarationError, match="does not accept its names: taken"):
         await client.wait_established("widgets.demo.dev", timeout=5)

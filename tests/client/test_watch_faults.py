@@ -1,4 +1,4 @@
-"""A watch through a network that breaks all the time: what the caller has seen is in the end what the server has."""
+"""A watch over a network that breaks all the time: in the end the caller's state is that of the server."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -29,7 +29,7 @@ REFUSED = b'{"kind":"Status","status":"Failure","code":422,"reason":"Invalid"}'
 
 
 class BreakingStream:
-    """Hands on a stream until the dice say that it breaks: cleanly, inside an event, or with an error event."""
+    """Forwards a stream until it breaks at random: cleanly, inside an event, or with an error event."""
 
     def __init__(self, stream: ResponseStream, dice: Random) -> None:
         self._stream = stream
@@ -48,7 +48,7 @@ class BreakingStream:
         self._stream.interrupt()
 
     async def __anext__(self) -> bytes:
-        """Return the next bytes, or what is left of them."""
+        """Return the next bytes, or a part of them."""
         if self._ended is not None:
             raise self._ended
         chunk = await self._stream.__anext__()
@@ -67,7 +67,7 @@ class BreakingStream:
 
 
 class FaultyTransport:
-    """Breaks what goes through it, while it is told to."""
+    """Breaks requests and streams while faults are enabled."""
 
     def __init__(self, inner: InMemoryTransport, dice: Random) -> None:
         self._inner = inner
@@ -76,7 +76,7 @@ class FaultyTransport:
         self.broken = 0
 
     async def request(self, request: Request, *, timeout: float | None = None) -> Response:  # noqa: ASYNC109 - the protocol's
-        """Refuse one request in four."""
+        """Fail one request in four."""
         if self.is_faulty and self._dice.randrange(4) == 0:
             self.broken += 1
             raise self._dice.choice([ConnectionFailed("refused"), ConnectionLost("reset")])
@@ -84,7 +84,7 @@ class FaultyTransport:
 
     @asynccontextmanager
     async def stream(self, request: Request, *, idle: float | None = 70.0) -> AsyncIterator[Any]:
-        """Refuse one stream in three, and break the others."""
+        """Fail one stream in three, and break the others."""
         fault = self._dice.randrange(9) if self.is_faulty else 99
         if fault == 0:
             self.broken += 1
@@ -100,19 +100,19 @@ class FaultyTransport:
             yield BreakingStream(stream, self._dice) if self.is_faulty else stream
 
     def upgrade(self, request: Request, *, protocol: str) -> Any:
-        """Never asked for here."""
+        """Reject the call; no test uses it."""
         raise NotImplementedError
 
     async def ping(self) -> None:
         """Answer a ping."""
 
     async def close(self) -> None:
-        """Close what is behind it."""
+        """Close the wrapped transport."""
         await self._inner.close()
 
 
 async def follow(events: Watcher[Secret], seen: dict[str, tuple[str, str]]) -> None:
-    """Keep what the events say there is: uid and version by name."""
+    """Track the objects by their events: uid and version by name."""
     async for event in events:
         name, identity = event.object.name, (event.object.uid, event.object.resource_version)
         if isinstance(event, Applied):
@@ -137,8 +137,8 @@ async def change_something(client: Client, dice: Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(25))
-async def test_whatever_breaks_the_caller_ends_up_with_the_truth(seed: int) -> None:
-    """Resets, closes, cut events, 410, 429, 500, refused streams and lists: nothing is lost, nothing is invented."""
+async def test_after_any_faults_the_caller_has_the_true_state(seed: int) -> None:
+    """Resets, closes, cut events, 410, 429, 500, failed streams and lists: nothing is lost, nothing is invented."""
     dice = Random(seed)  # noqa: S311 - not a secret
     clock = FakeClock()
     inner = InMemoryTransport(ApiServer(clock=clock, randomness=Randomness(seed)), clock=clock)

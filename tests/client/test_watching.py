@@ -22,7 +22,7 @@ def shown(event: Applied[Any] | Deleted[Any]) -> str:
 
 
 async def take(events: Any, count: int) -> list[str]:
-    """Return the next so many events as short texts."""
+    """Return the next events as short texts."""
     return [shown(await anext(events)) for _ in range(count)]
 
 
@@ -44,8 +44,8 @@ async def test_state_comes_first_then_changes_on_the_same_connection(
     assert transport.open_streams == 0
 
 
-async def test_nothing_is_shown_of_a_state_that_is_not_complete(client: Client, transport: ScriptedTransport) -> None:
-    """Half a state that is then thrown away would have to be taken back."""
+async def test_an_incomplete_state_is_not_shown(client: Client, transport: ScriptedTransport) -> None:
+    """A partial state that is then discarded would have to be revoked."""
     stream = transport.add_stream(frame("ADDED", item("a", 3)))
     stream.finish(ConnectionLost("reset"))
     transport.answers.append(page(item("a", 4), item("b", 2), version=9))
@@ -55,7 +55,7 @@ async def test_nothing_is_shown_of_a_state_that_is_not_complete(client: Client, 
 
 
 async def test_server_without_watch_list_is_listed(client: Client, transport: ScriptedTransport) -> None:
-    """Older servers refuse the parameter."""
+    """Older servers reject the parameter."""
     transport.streams.append(failure(422, "Invalid"))
     transport.answers.append(page(item("a", 4), version=9))
     transport.add_stream(frame("MODIFIED", item("a", 10)))
@@ -66,7 +66,7 @@ async def test_server_without_watch_list_is_listed(client: Client, transport: Sc
 
 
 async def test_closed_stream_is_resumed_where_it_ended(client: Client, transport: ScriptedTransport) -> None:
-    """Servers end every watch some time; callers need not know."""
+    """Servers end every watch at some time; callers need not know."""
     transport.add_stream(frame("ADDED", item("a", 3)), bookmark(5, end=True), bookmark(8), ends=True)
     transport.add_stream(frame("MODIFIED", item("a", 9)))
     async with client.watch(ConfigMap) as events:
@@ -75,7 +75,7 @@ async def test_closed_stream_is_resumed_where_it_ended(client: Client, transport
 
 
 async def test_changes_between_two_watches_are_reported(client: Client, transport: ScriptedTransport) -> None:
-    """After an expired version the state is read again: deleted, changed, recreated and new objects all show."""
+    """After an expired version the state is read again: deleted, changed, recreated and new objects are reported."""
     names = [item("gone", 1), item("same", 2), item("changed", 3), item("reborn", 4, "old")]
     transport.add_stream(*(frame("ADDED", obj) for obj in names), bookmark(5, end=True))
     transport.streams[0].feed(b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}\n')  # type: ignore[union-attr] # a stream
@@ -97,8 +97,10 @@ async def test_changes_between_two_watches_are_reported(client: Client, transpor
         ]
 
 
-async def test_absent_server_is_waited_for(client: Client, transport: ScriptedTransport, clock: FakeClock) -> None:
-    """A restart of the server is no reason to end a watch."""
+async def test_watch_waits_for_an_unreachable_server(
+    client: Client, transport: ScriptedTransport, clock: FakeClock
+) -> None:
+    """A restart of the server must not end a watch."""
     transport.streams += [ConnectionFailed("refused"), ConnectionFailed("refused")]
     transport.add_stream(frame("ADDED", item("a", 3)), bookmark(5, end=True))
     async with client.watch(ConfigMap) as events, asyncio.TaskGroup() as tasks:
@@ -110,7 +112,7 @@ async def test_absent_server_is_waited_for(client: Client, transport: ScriptedTr
 
 
 async def test_a_rejection_is_raised_to_the_caller(client: Client, transport: ScriptedTransport) -> None:
-    """Waiting forever on something that will not change is how tools hang."""
+    """A tool that waits forever for something that will not change hangs."""
     transport.streams.append(failure(403, "Forbidden"))
     transport.answers.append(failure(403, "Forbidden"))
     async with client.watch(ConfigMap) as events:
@@ -127,18 +129,18 @@ async def test_watch_can_begin_at_a_version(client: Client, transport: ScriptedT
     assert "resourceVersion=8" in transport.lines[0]
 
 
-async def test_version_that_is_too_old_to_begin_at_is_an_error(client: Client, transport: ScriptedTransport) -> None:
-    """What happened since cannot be known, so the caller must list."""
+async def test_version_that_is_too_old_is_an_error(client: Client, transport: ScriptedTransport) -> None:
+    """Later events are unknown, so the caller must list."""
     transport.streams.append(failure(410, "Expired"))
     async with client.watch(ConfigMap, since="8") as events:
         with pytest.raises(Expired, match="version 8 is too old"):
             await anext(events)
 
 
-async def test_initial_gives_the_whole_state_and_leaves_the_changes(
+async def test_initial_returns_the_whole_state_and_leaves_the_changes(
     client: Client, transport: ScriptedTransport
 ) -> None:
-    """An empty state is an answer too, which no event could tell."""
+    """An empty state is a result too, which no event could report."""
     transport.add_stream(
         frame("ADDED", item("a", 3)),
         frame("ADDED", item("b", 3)),
@@ -155,7 +157,7 @@ async def test_initial_gives_the_whole_state_and_leaves_the_changes(
 async def test_objects_of_another_kind_are_left_out(
     client: Client, transport: ScriptedTransport, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A table, or what a proxy made of an object, must not stop a watch."""
+    """A table, or an object changed by a proxy, must not stop a watch."""
     transport.add_stream(
         bookmark(5, end=True),
         frame("ADDED", {"kind": "Table", "metadata": {"resourceVersion": "6"}}),
@@ -167,7 +169,7 @@ async def test_objects_of_another_kind_are_left_out(
     assert "another kind" in caplog.text
 
 
-async def test_object_that_does_not_fit_its_class_raises_in_its_turn_and_the_watch_goes_on(
+async def test_object_that_does_not_fit_its_class_raises_and_the_watch_continues(
     client: Client, transport: ScriptedTransport
 ) -> None:
     """One broken object must not hide the others."""

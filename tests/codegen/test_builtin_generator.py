@@ -25,20 +25,20 @@ def generated(openapi: list[dict[str, object]] | None = None) -> dict[str, str]:
 @pytest.mark.parametrize(
     "module", ["apiextensions_v1.py", "coordination_v1.py", "meta_v1.py", "policy_v1.py", "rbac_v1.py"]
 )
-def test_committed_modules_are_what_the_generator_makes(module: str) -> None:
-    """Whoever changes the generator generates again; whoever changes a generated file finds out here."""
+def test_committed_modules_are_the_output_of_the_generator(module: str) -> None:
+    """A change of the generator requires a new run; an edit of a generated file fails here."""
     assert generated()[module] == (_KINDS / module).read_text(encoding="utf-8")
 
 
 def test_order_of_the_input_does_not_matter() -> None:
-    """The same server gives the same files."""
+    """The same server leads to the same files."""
     bundle = sample("openapi")
     schemas = dict(reversed(bundle["schemas"].items()))
     assert generated([{"kubernetes": bundle["kubernetes"], "schemas": schemas}]) == generated()
 
 
-def test_openapi_documents_of_a_live_server_give_the_same() -> None:
-    """A server hands out one document a group-version, which overlap."""
+def test_openapi_documents_of_a_live_server_generate_the_same() -> None:
+    """A server publishes one document per group version, and these overlap."""
     bundle = sample("openapi")
     half = len(bundle["schemas"]) // 2
     items = list(bundle["schemas"].items())
@@ -50,7 +50,7 @@ def test_openapi_documents_of_a_live_server_give_the_same() -> None:
 
 
 def test_kind_of_a_subresource_is_a_kind_without_a_path() -> None:
-    """An Eviction is sent to a pod; it must have a class to be sent."""
+    """An Eviction is sent to a pod, so it needs a class."""
     discovery = sample("discovery")
     resources = {one.gvk: one for one in read_discovery([discovery["core"], discovery["groups"]])}
     eviction = resources[GroupVersionKind("policy", "v1", "Eviction")]
@@ -59,7 +59,7 @@ def test_kind_of_a_subresource_is_a_kind_without_a_path() -> None:
 
 
 def test_unstable_versions_are_left_out() -> None:
-    """Alpha and beta kinds come and go; ``steer generate models`` makes classes for who wants them."""
+    """Alpha and beta kinds are temporary; ``steer generate models`` creates classes for them on request."""
     discovery = sample("discovery")["groups"]
     for group in discovery["items"]:
         for version in group["versions"]:
@@ -68,7 +68,7 @@ def test_unstable_versions_are_left_out() -> None:
 
 
 def test_reference_to_an_unstable_type_is_an_error() -> None:
-    """A stable kind that needs such a type would be a hole in its class."""
+    """A stable kind that needs such a type would have a gap in its class."""
     bundle = sample("openapi")
     bundle["schemas"]["io.k8s.api.rbac.v1.Role"]["properties"]["x"] = {
         "$ref": "#/components/schemas/io.k8s.api.core.v1beta1.Thing"

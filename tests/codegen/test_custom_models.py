@@ -40,7 +40,7 @@ KEY_REFERENCE = {"type": "object", "required": ["name"], "properties": {"name": 
 
 
 def definition(schema: dict[str, Any], kind: str = "Harbor", group: str = "sea.example.com") -> dict[str, Any]:
-    """Give a definition with one version."""
+    """Return a CRD with one version."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -58,13 +58,13 @@ def definition(schema: dict[str, Any], kind: str = "Harbor", group: str = "sea.e
 
 
 def harbor(**spec: Any) -> dict[str, Any]:
-    """Give a definition whose spec has these fields."""
+    """Return a CRD whose spec has these fields."""
     return definition({"type": "object", "properties": {"spec": {"type": "object", "properties": spec}}})
 
 
 @pytest.fixture(name="load")
 def _load() -> Iterator[Any]:
-    """Import generated text as a module, and forget it after the test."""
+    """Import generated text as a module, and unload it after the test."""
     loaded: list[str] = []
 
     def load(definitions: list[dict[str, Any]]) -> ModuleType:
@@ -80,8 +80,8 @@ def _load() -> Iterator[Any]:
         sys.modules.pop(name, None)
 
 
-def test_generated_code_reads_as_if_written_by_hand() -> None:
-    """This is what a user gets for somebody's definition."""
+def test_generated_code_looks_handwritten() -> None:
+    """This is what a user gets for a CRD of another project."""
     schema = {
         "type": "object",
         "description": "A place for ships.",
@@ -195,14 +195,14 @@ class HarborStatus(Model):
 
 
 def test_objects_of_one_shape_share_a_class(load: Any) -> None:
-    """A reference that stands in twenty places is one class."""
+    """A reference that occurs in twenty places is one class."""
     module = load([harbor(a={"type": "object", "properties": {"ref": KEY_REFERENCE}}, ref=KEY_REFERENCE)])
     assert "Ref" in vars(module)
     assert module.HarborSpec.__annotations__["ref"] == module.A.__annotations__["ref"] == "Ref | None"
 
 
 def test_objects_of_different_shapes_are_named_after_their_owners(load: Any) -> None:
-    """Neither of them is more entitled to the short name."""
+    """The short name would be ambiguous."""
     other = {"type": "object", "properties": {"other": TEXT}}
     module = load([harbor(a={"type": "object", "properties": {"ref": other}}, ref=KEY_REFERENCE)])
     assert {"ARef", "HarborSpecRef"} < set(vars(module))
@@ -220,7 +220,7 @@ def test_definitions_of_one_group_version_share_a_module(load: Any) -> None:
     assert models_of(pair, "x") == models_of(pair[::-1], "x")
 
 
-def test_groups_with_equal_heads_get_modules_of_their_own() -> None:
+def test_groups_with_equal_first_labels_get_separate_modules() -> None:
     """No file may overwrite another."""
     part = {"type": "object"}
     files = models_of([definition(part, group="sea.example.com"), definition(part, group="sea.example.org")], "x")
@@ -228,14 +228,14 @@ def test_groups_with_equal_heads_get_modules_of_their_own() -> None:
 
 
 def test_version_that_is_not_served_is_left_out() -> None:
-    """Its objects cannot be asked for."""
+    """Its objects cannot be requested."""
     one = harbor(a=TEXT)
     one["spec"]["versions"].append({**one["spec"]["versions"][0], "name": "v0", "served": False})
     assert list(models_of([one], "x")) == ["sea_v1.py"]
 
 
-def test_field_that_the_server_fills_in_may_be_left_out(load: Any) -> None:
-    """Demanded with a default means: the server demands it after filling it in."""
+def test_field_with_a_server_side_default_may_be_left_out(load: Any) -> None:
+    """Required with a default means that the server checks after setting the default."""
     one = harbor(a={"type": "integer", "default": 3}, b={"type": "integer"})
     one["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["required"] = ["a", "b"]
     module = load([one])
@@ -244,8 +244,8 @@ def test_field_that_the_server_fills_in_may_be_left_out(load: Any) -> None:
         module.HarborSpec(a=1)
 
 
-def test_kind_that_takes_a_name_of_ours_gets_another(load: Any) -> None:
-    """A stranger's kind may be called Model."""
+def test_kind_with_a_reserved_name_gets_another(load: Any) -> None:
+    """A kind of another project may be called Model."""
     module = load([definition({"type": "object", "properties": {"any": TEXT, "name": TEXT}}, kind="Model")])
     obj = decode(module.ModelKind, b'{"metadata":{"name":"a"},"any":"x","name":"y"}')
     assert (obj.name, obj.name_) == ("a", "y")
@@ -276,21 +276,21 @@ def test_recorded_objects_are_read_by_the_models_of_their_definitions(load: Any)
         ({"versions": [{"name": "v1"}]}, "schema.openAPIV3Schema"),
     ],
 )
-def test_what_is_no_definition_is_refused_by_the_name_of_the_field(change: dict[str, Any], what: str) -> None:
-    """The reader learns which part of the file is wrong."""
+def test_an_invalid_crd_is_rejected_with_the_name_of_the_field(change: dict[str, Any], what: str) -> None:
+    """The user learns which part of the file is wrong."""
     one = harbor(a=TEXT)
     one["spec"] = change["spec"] if "spec" in change else {**one["spec"], **change}
     with pytest.raises(DeclarationError, match=what):
         models_of([one], "x")
 
 
-def test_references_are_refused() -> None:
-    """No server accepts them in a definition."""
+def test_references_are_rejected() -> None:
+    """No server accepts them in a CRD."""
     with pytest.raises(DeclarationError, match="cannot refer"):
         models_of([harbor(a={"$ref": "#/x"})], "x")
 
 
-def test_bottomless_schema_is_refused() -> None:
+def test_schema_that_is_nested_too_deeply_is_rejected() -> None:
     """A clear error instead of a crash."""
     schema: dict[str, Any] = TEXT
     for _ in range(5000):
@@ -327,7 +327,7 @@ _ALLOWED = (ast.ImportFrom, ast.ClassDef, ast.Expr)
 
 
 def assert_only_declarations(tree: ast.Module) -> None:
-    """Check that a module holds imports of ours, classes and docstrings, and calls nothing but our declarations."""
+    """Assert that a module contains only imports of ours, classes and docstrings, and calls only our declarations."""
     calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert calls <= {"declare", "ApiResource", "GroupVersionKind", "frozenset", "field", "absent"}
     assert not any(isinstance(node, ast.Call) and not isinstance(node.func, ast.Name) for node in ast.walk(tree))
@@ -344,7 +344,7 @@ def assert_only_declarations(tree: ast.Module) -> None:
 )
 @given(schema=schemas, kind=words, group=words, more=words)
 def test_no_input_becomes_code(load: Any, schema: Any, kind: str, group: str, more: str) -> None:
-    """Definitions come from strangers; their texts stay texts, and what comes out can be imported."""
+    """CRDs come from strangers; their texts stay texts, and the generated module can be imported."""
     one = definition({"type": "object", "properties": {"spec": schema, more: schema}}, kind="A", group=group)
     one["spec"]["names"].update(kind=kind, shortNames=[kind, more], singular=more, categories=[group])
     for source in models_of([one], more).values():

@@ -51,18 +51,18 @@ from steersman.codegen.naming import (
     ],
 )
 def test_field_gets_a_readable_name(wire: str, name: str) -> None:
-    """These names are what authors type."""
+    """Authors type these names."""
     assert field_name(wire) == name
 
 
-def test_field_of_a_kind_does_not_hide_what_kinds_have() -> None:
+def test_field_of_a_kind_does_not_hide_attributes_of_all_kinds() -> None:
     """``obj.name`` is the name of the object, whatever a custom resource calls its fields."""
     assert field_name("name", of_kind=True) == "name_"
     assert field_name("isDeleting", of_kind=True) == "is_deleting_"
     assert field_name("name") == "name"
 
 
-def test_wire_name_is_said_only_where_it_does_not_follow() -> None:
+def test_wire_name_is_written_only_if_it_cannot_be_derived() -> None:
     """Generated code stays short."""
     assert not needs_wire_name("api_version", "apiVersion")
     assert not needs_wire_name("from_", "from")
@@ -73,7 +73,7 @@ def test_wire_name_is_said_only_where_it_does_not_follow() -> None:
 @settings(max_examples=150)
 @given(st.lists(st.text(max_size=8) | st.from_regex(r"[a-zA-Z_$-]{1,6}", fullmatch=True), unique=True, max_size=6))
 def test_any_names_become_different_plain_identifiers(wires: list[str]) -> None:
-    """Schemas come from strangers: nothing but ASCII words may reach the code."""
+    """Schemas come from strangers: only ASCII words may reach the code."""
     names = field_names(wires)
     assert list(names) == wires
     assert len(set(names.values())) == len(wires)
@@ -106,13 +106,13 @@ def test_class_gets_a_proper_name(text: str, name: str) -> None:
      ("class", "class"), ("matches", "match"), ("ties", "tie"), ("data", "data"), ("analysis", "analysis")],
 )  # fmt: skip
 def test_item_of_a_list_is_named_in_the_singular(several: str, one: str) -> None:
-    """A list of ports holds objects of class Port."""
+    """A list of ports contains objects of class Port."""
     assert singular(several) == one
 
 
 @pytest.mark.parametrize(("kind", "name"), [("Scale", "scales"), ("Policy", "policies"), ("Ingress", "ingresses")])
 def test_plural_of_a_kind_is_guessed(kind: str, name: str) -> None:
-    """Kinds that are only a subresource have no plural of their own."""
+    """Kinds that are only a subresource have no plural."""
     assert plural(kind) == name
 
 
@@ -128,6 +128,6 @@ def test_plural_of_a_kind_is_guessed(kind: str, name: str) -> None:
         ("9.x", "v1", "group_9_v1"),
     ],
 )
-def test_module_is_named_after_the_head_of_its_group(group: str, version: str, name: str) -> None:
-    """The name is a file's name too, so it holds nothing but words."""
+def test_module_is_named_after_the_first_label_of_its_group(group: str, version: str, name: str) -> None:
+    """The name is also the name of a file, so it contains only words."""
     assert module_name(group, version) == name

@@ -1,4 +1,4 @@
-"""Replays what was recorded with webhooks: the same webhooks stand behind the embedded server, and are compared too."""
+"""Replays recordings made with webhooks; the reviews that the webhooks receive are compared, too."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ Document = dict[str, Any]
 
 @cache
 def recorded_reviews() -> dict[tuple[str, int], list[Document]]:
-    """Give what webhooks were asked, by sequence and step."""
+    """Return the recorded reviews, by sequence and step."""
     return {
         (entry["name"], index): step["reviews"]
         for entry in read_lines("admission")
@@ -30,7 +30,7 @@ def recorded_reviews() -> dict[tuple[str, int], list[Document]]:
 
 @cache
 def admission_sequences() -> tuple[Sequence, ...]:
-    """Give the sequences that were recorded with webhooks."""
+    """Return the sequences that were recorded with webhooks."""
     return tuple(
         Sequence(name=entry["name"], setup=[], steps=[_step(step) for step in entry["steps"]])
         for entry in read_lines("admission")
@@ -41,13 +41,13 @@ def _step(step: Document) -> Step:
     made = builtin_step(step)
     made.is_watch, made.seconds = "watch=true" in made.path, 1.0
     if "wrong-uid" in made.path:
-        # The refusal quotes the uid of a review that nobody compares.
+        # The error quotes the uid of a review, which is not compared.
         made.varies = ("/message",)
     return made
 
 
 class AdmissionReplay(Replay):
-    """One sequence on a fresh server whose webhooks are those of the recording."""
+    """One sequence on a fresh server with the webhooks of the recording."""
 
     def __init__(self, sequence: Sequence) -> None:
         super().__init__(sequence)
@@ -80,16 +80,16 @@ class AdmissionReplay(Replay):
 
     def _compare(self, step: Step, result: Result) -> list[str]:
         if self._sequence.name.startswith("conversion"):
-            # A real server converts for its own caches too: how often it asks is its own business.
+            # A real server also converts for its own caches, so the number of calls is not compared.
             return super()._compare(step, result)
         index = self._sequence.steps.index(step)
         wanted = _ordered(recorded_reviews()[self._sequence.name, index])
         comparison = Comparison(self._renaming, one_second=True)
-        # First what webhooks were asked: answers may quote the uids of reviews.
+        # Reviews first: answers may quote their uids.
         reviews = [f"reviews{text}" for text in comparison.differences(wanted, _ordered(self._asked))]
         return reviews + super()._compare(step, result)
 
 
 def _ordered(reviews: list[Document]) -> list[Document]:
-    """Give reviews in an order that does not depend on who was asked first of those who are asked at once."""
+    """Return reviews in an order that does not depend on which of several parallel calls came first."""
     return sorted(reviews, key=lambda review: review["path"])

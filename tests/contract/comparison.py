@@ -1,4 +1,4 @@
-"""Whether an answer is the recorded one, field by field, under a renaming."""
+"""Compares an answer with the recorded one, field by field, under a renaming."""
 
 import json
 import re
@@ -7,9 +7,9 @@ from typing import Any
 
 from tests.contract.renaming import Renaming, is_address, is_age, is_time, is_uid, masked
 
-#: What servers sign, or name what they signed by.
+#: Values that servers sign, or names derived from signed values.
 _TOKEN = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+|JTI=[0-9a-f-]{36}")
-#: Parts of messages that stand in any order: Go walks over maps as it likes.
+#: Parts of messages that come in any order, since Go iterates over maps in random order.
 _PARTS = re.compile(r", |\n|; ")
 
 
@@ -21,14 +21,14 @@ def _parts(text: str) -> list[str]:
 
 
 class Comparison:
-    """Compares one answer with the recording and learns what stands for what."""
+    """Compares one answer with the recording and learns which values correspond."""
 
     def __init__(self, renaming: Renaming, *, one_second: bool) -> None:
         self._renaming = renaming
         self._one_second = one_second
 
     def differences(self, recorded: Any, actual: Any) -> list[str]:
-        """Give every place at which two documents differ."""
+        """Yield every place at which two documents differ."""
         return list(self._value(recorded, actual, "", ""))
 
     def _value(self, recorded: Any, actual: Any, path: str, key: str) -> Iterator[str]:
@@ -45,7 +45,7 @@ class Comparison:
             yield from self._messages(recorded.pop("message", ""), actual.pop("message", ""), path)
         if any(key.startswith('k:{"uid"') for key in recorded):
             recorded = {self._renaming.translate(key): value for key, value in recorded.items()}
-        # Names are learned before they are met elsewhere.
+        # Names are learned before they occur elsewhere.
         for key in sorted(recorded.keys() | actual.keys(), key=lambda key: (key != "metadata", key != "name", key)):
             below = f"{path}/{key}"
             if key not in actual:
@@ -58,7 +58,7 @@ class Comparison:
     def _messages(self, recorded: str, actual: str, path: str) -> Iterator[str]:
         wanted, *others = self._translations(recorded)
         if "resource version" in recorded:
-            # The current version of the recorded server means nothing here.
+            # The current version of the recorded server is meaningless here.
             wanted, actual = re.sub(r"\d+", "N", wanted), re.sub(r"\d+", "N", actual)
         if all(_parts(text) != _parts(actual) for text in (wanted, *others)):
             yield f"{path}/message: recorded {_short(wanted, 7000)}, got {_short(actual, 7000)}"
@@ -98,20 +98,20 @@ class Comparison:
         return any(_parts(wanted) == _parts(actual) for wanted in self._translations(recorded))
 
     def _translations(self, recorded: str) -> tuple[str, str, str]:
-        """Give what a recorded text may be here: a number in it may be a version, or the same number everywhere."""
+        """Yield the possible forms of a recorded text: a number in it may be a version, or the same everywhere."""
         named = self._renaming.translate(recorded)
         return self._renaming.translate_versions(named), named, recorded
 
 
 def _are_made_up(recorded: str, actual: str, key: str) -> bool:
-    """Tell whether two texts are each server's own: uids, addresses, tokens, the ends of names."""
+    """Return whether both texts are values that each server generates: uids, addresses, tokens, suffixes of names."""
     if any(test(recorded) and test(actual) for test in (is_uid, is_address, _TOKEN.fullmatch)):
         return True
     return (key == "continue" and bool(recorded and actual)) or (key == "name" and _are_generated(recorded, actual))
 
 
 def _are_generated(recorded: str, actual: str) -> bool:
-    """Tell whether two names differ only in the end that a server made up."""
+    """Return whether two names differ only in their generated suffix."""
     return recorded[:-5] == actual[:-5] and len(recorded) == len(actual) and recorded[-6:-5] == "-"
 
 

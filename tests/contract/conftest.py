@@ -1,4 +1,4 @@
-"""Runs the contract on every server there is."""
+"""Runs the contract on every available server."""
 
 import pytest
 
@@ -12,5 +12,5 @@ from tests.contract.servers import KUBECONFIG, EmbeddedServer, RealServer, Serve
     ]
 )
 def server(request: pytest.FixtureRequest) -> Server:
-    """Give a server under contract."""
+    """Yield a server under contract."""
     return RealServer() if request.param == "real" else EmbeddedServer()

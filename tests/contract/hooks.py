@@ -1,22 +1,22 @@
-"""Webhooks that do what their path says: the same ones stood behind the real server when it was recorded."""
+"""Webhooks that do what their path says: the same ones were behind the real server when it was recorded."""
 
 import base64
 import json
 from typing import Any
 from urllib.parse import urlsplit
 
-#: Where recordings say that the webhooks are.
+#: The address of the webhooks in recordings.
 ADDRESS = "https://127.0.0.1:9443"
 AUTHORITY = "Q0EK"
 Document = dict[str, Any]
 
 
 class Hang(Exception):  # noqa: N818 - what the hook does, not a fault of it
-    """The hook does not answer in time."""
+    """The webhook does not answer in time."""
 
 
 def answer(target: str, body: bytes) -> tuple[int, bytes]:
-    """Answer a call: the status and the body."""
+    """Return the status and the body for a call."""
     name, _, argument = urlsplit(target).path.strip("/").partition("/")
     if name == "hang":
         raise Hang
@@ -39,7 +39,7 @@ def _patch(*operations: Document) -> Document:
 
 
 def _label(request: Document, argument: str) -> Document:
-    """Set a label to how often it was set."""
+    """Set a label to the number of times it was set."""
     key = argument or "hooked"
     if request["object"] is None:
         return {}
@@ -51,7 +51,7 @@ def _label(request: Document, argument: str) -> Document:
 
 
 def setting(path: str, value: Any) -> str:
-    """Give the path of a hook that sets something."""
+    """Return the path of a webhook that sets a value."""
     return f"set/{json.dumps([path, value]).encode().hex()}"
 
 
@@ -133,7 +133,7 @@ def _converted(name: str, review: Document) -> bytes:
 
 
 def _convert(obj: Document, version: str) -> Document:
-    """``v1`` has ``spec.host`` and ``spec.port``, ``v2`` has ``spec.address``."""
+    """Convert ``v1`` with ``spec.host`` and ``spec.port`` to ``v2`` with ``spec.address``, and back."""
     made = {**obj, "apiVersion": version, "spec": dict(obj.get("spec") or {})}
     spec = made["spec"]
     if version.endswith("/v2") and "host" in spec:

@@ -1,10 +1,10 @@
-"""Differences that do not count, each with its reason. Nothing else is forgiven."""
+"""Differences that are ignored, each with its reason. There are no others."""
 
 import re
 
 from tests.contract.recordings import Step
 
-#: Pattern of a difference → why it does not count.
+#: Pattern of a difference → why it is ignored.
 REASONS: dict[str, str] = {
     r"/storageVersionHash: ": "a hash of how Kubernetes stores a kind; clients only compare it with itself",
     r"/serverAddress: ": "the address under which the recorded server was reached",
@@ -15,9 +15,9 @@ REASONS: dict[str, str] = {
 
 
 def is_ignored(sequence: str, step: Step, difference: str) -> bool:
-    """Tell whether a difference does not count."""
+    """Return whether a difference is ignored."""
     del sequence
     if any(difference.startswith(f"{place}: ") for place in step.varies):
-        # The real server itself says something else each time: Go walks over maps as it likes.
+        # The real server itself varies: Go iterates over maps in random order.
         return True
     return any(re.search(pattern, difference) for pattern in REASONS)

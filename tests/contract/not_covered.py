@@ -1,4 +1,4 @@
-"""Recorded answers that the embedded server does not give yet, by file, sequence and step, each with its reason.
+"""Recorded answers that the embedded server does not return yet, by file, sequence and step, each with its reason.
 
 A step that is listed here and answered as recorded fails the test: the list can only get shorter.
 """
@@ -138,7 +138,7 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
             "137 run p1 --image=nginx": "pods are not given the token of a service account",
             "138 logs p1": "pods are not given the token of a service account",
             "140 exec p1 -- ls": "pods are not given the token of a service account",
-            "143 get events": "the recording shows an event of an earlier story",
+            "143 get events": "the recording shows an event of an earlier sequence",
             "149 create token default": "without controllers there is no default account",
             "157 get --raw /readyz?verbose": _CHECKS,
             "161 delete pod p1 --force --grace-period=0": "pods are not given the token of a service account",

@@ -1,4 +1,4 @@
-"""What a real kube-apiserver v1.36.4 answered, as sequences of steps in one form, whatever file they come from."""
+"""The answers of a real kube-apiserver v1.36.4, as sequences of steps in one format, whatever file they come from."""
 
 import base64
 import json
@@ -25,9 +25,9 @@ class Step:
     headers: dict[str, str]
     body: bytes
     status: int
-    #: ``None`` when the recording does not say.
+    #: ``None`` if the recording does not contain it.
     warnings: list[str] | None
-    #: Parsed JSON, or text; ``None`` when the recording does not say.
+    #: Parsed JSON, or text; ``None`` if the recording does not contain it.
     response: Any
     uses: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
@@ -38,7 +38,7 @@ class Step:
     seconds: float = 0.0
     #: The text of the answer, where its exact bytes matter.
     raw: str | None = None
-    #: Polled until it looks like this: needs controllers.
+    #: Polled until the answer has this content; needs controllers.
     eventually: bool = False
     anonymous: bool = False
     #: Places that differ between two runs of the real server.
@@ -47,7 +47,7 @@ class Step:
 
 @dataclass(slots=True)
 class Sequence:
-    """A recorded story on a server of its own."""
+    """A recorded sequence of requests to a fresh server."""
 
     name: str
     setup: list[Step]
@@ -63,7 +63,7 @@ def read_lines(name: str) -> list[Any]:
 
 
 def expanded(value: Any) -> Any:
-    """Write out long runs of characters, which recordings abbreviate."""
+    """Expand long runs of characters, which recordings abbreviate."""
     if isinstance(value, dict):
         if set(value) == {"$repeat"}:
             return value["$repeat"][0] * value["$repeat"][1]
@@ -100,7 +100,7 @@ def _patch_step(step: dict[str, Any]) -> Step:
 
 @cache
 def patch_sequences(name: str) -> tuple[Sequence, ...]:
-    """Give the sequences of a file under ``patch/``."""
+    """Return the sequences of a file under ``patch/``."""
     return tuple(
         Sequence(
             name=entry["name"],
@@ -127,7 +127,7 @@ def _builtin_headers(step: dict[str, Any], *, has_body: bool) -> dict[str, str]:
 
 
 def builtin_step(step: dict[str, Any]) -> Step:
-    """Read a step as the files under ``builtin/`` have it."""
+    """Parse a step in the format of the files under ``builtin/``."""
     """Give a step of the form that is used under ``builtin/`` and in fixtures."""
     document = expanded(step.get("body"))
     if "bodyRaw" in step:
@@ -160,7 +160,7 @@ def builtin_step(step: dict[str, Any]) -> Step:
 
 @cache
 def builtin_sequences(name: str) -> tuple[Sequence, ...]:
-    """Give the sequences of a file under ``builtin/``."""
+    """Return the sequences of a file under ``builtin/``."""
     return tuple(
         Sequence(
             name=entry["name"],
@@ -173,13 +173,13 @@ def builtin_sequences(name: str) -> tuple[Sequence, ...]:
 
 
 def during_steps(step: Step) -> Iterator[Step]:
-    """Give the writes that were made while a watch was open."""
+    """Yield the writes that were made while a watch was open."""
     for write in step.during:
         yield builtin_step({"status": 0, **write})
 
 
 def _definition_step() -> Step:
-    """Give the step that defines the widgets of the single requests."""
+    """Return the step that creates the CRD of the single requests."""
     crd = yaml.safe_load((GOLDEN / "widgets-crd.yaml").read_text())
     headers = {"content-type": "application/json", "authorization": "Bearer admin-token"}
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -196,7 +196,7 @@ def _json_or_text(text: str) -> Any:
         return text
 
 
-#: Bodies that the recording describes instead of holding them.
+#: Bodies that the recording describes instead of containing them.
 _DESCRIBED = {"big": 1_100_000, "biger": 4_000_000}
 
 
@@ -227,7 +227,7 @@ def _single_step(entry: dict[str, Any]) -> Step:
 
 @cache
 def single_requests() -> Sequence:
-    """Give the single requests on widgets as one story."""
+    """Return the single requests on widgets as one sequence."""
     steps = [_single_step(entry) for entry in read_lines("requests")]
     return Sequence("requests", [_definition_step()], steps)
 
@@ -242,7 +242,7 @@ def _kubectl_step(entry: dict[str, Any]) -> Step:
     return Step(
         case=entry["label"],
         method=entry["method"],
-        # Hashes of documents are each server's own.
+        # Hashes of documents differ between servers.
         path=re.sub(r"hash=[0-9A-F]+&?", "", entry["path"]),
         headers=headers,
         body=body,
@@ -256,5 +256,5 @@ def _kubectl_step(entry: dict[str, Any]) -> Step:
 
 @cache
 def kubectl_requests() -> Sequence:
-    """Give what kubectl asked and was answered, as one story."""
+    """Return the requests of kubectl and their answers, as one sequence."""
     return Sequence("kubectl", [], [_kubectl_step(entry) for entry in read_lines("kubectl")])

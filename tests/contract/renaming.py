@@ -1,7 +1,7 @@
 """What differs between two servers that behave alike: uids, versions, times, generated names, addresses.
 
-Renaming is learned: wherever the recording and the answer have such a value at the same place, the two belong together
-from then on, and everything that is sent or said later is translated.
+The renaming is learned: if the recording and the answer have such a value at the same place, the two correspond from
+then on, and every later request and answer is translated.
 """
 
 import re
@@ -15,18 +15,18 @@ _AGO = re.compile(r"\(\w+ ago\)")
 
 
 class Renaming:
-    """Values of the recording and what stands for them here."""
+    """Values of the recording and the corresponding values of this server."""
 
     def __init__(self) -> None:
         self._here: dict[str, str] = {}
 
     def learn(self, recorded: str, actual: str) -> bool:
-        """Take two values for one another; false if the recorded one already stands for something else."""
+        """Record that two values correspond; return false if the recorded one already corresponds to another."""
         known = self._here.setdefault(recorded, actual)
         return known == actual
 
     def here(self, recorded: str) -> str | None:
-        """Give what stands for a recorded value."""
+        """Return the value that corresponds to a recorded one."""
         return self._here.get(recorded)
 
     def translate(self, text: str) -> str:
@@ -37,7 +37,7 @@ class Renaming:
         return text
 
     def translate_versions(self, text: str) -> str:
-        """Translate known versions that stand alone in a text, and are no part of a uid."""
+        """Translate known versions that stand alone in a text and are not part of a uid."""
 
         def swap(match: re.Match[str]) -> str:
             return self._here.get(f"rv:{match[0]}", match[0])
@@ -45,34 +45,34 @@ class Renaming:
         return re.sub(r"(?<![\w.-])\d+(?![\w.-])", swap, text)
 
     def translated_version(self, recorded: str) -> str | None:
-        """Give the version that stands for a recorded one."""
+        """Return the version that corresponds to a recorded one."""
         return self._here.get(f"rv:{recorded}")
 
     def learn_version(self, recorded: str, actual: str) -> bool:
-        """Take two versions for one another."""
+        """Record that two versions correspond."""
         return self.learn(f"rv:{recorded}", actual)
 
 
 def is_time(value: Any) -> bool:
-    """Tell whether a value is a time."""
+    """Return whether a value is a time."""
     return isinstance(value, str) and _TIME.fullmatch(value) is not None
 
 
 def is_uid(value: Any) -> bool:
-    """Tell whether a value is a uid."""
+    """Return whether a value is a uid."""
     return isinstance(value, str) and _UID.fullmatch(value) is not None
 
 
 def is_address(value: Any) -> bool:
-    """Tell whether a value is an address of the service range."""
+    """Return whether a value is an address of the service range."""
     return isinstance(value, str) and _ADDRESS.fullmatch(value) is not None
 
 
 def is_age(value: Any) -> bool:
-    """Tell whether a value is an age as tables show it."""
+    """Return whether a value is an age as tables show it."""
     return isinstance(value, str) and _AGE.fullmatch(value) is not None
 
 
 def masked(text: str) -> str:
-    """Hide times and ages in a text."""
+    """Replace times and ages in a text."""
     return _AGO.sub("(<age> ago)", _TIME.sub("<time>", text))

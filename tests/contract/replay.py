@@ -1,4 +1,4 @@
-"""Replays recorded sequences on an embedded API server and tells where it answers differently."""
+"""Replays recorded sequences on an embedded API server and reports the differences."""
 
 import gzip
 import json
@@ -22,14 +22,14 @@ from tests.contract.ignored import is_ignored
 from tests.contract.recordings import Sequence, Step, during_steps
 from tests.contract.renaming import Renaming
 
-#: A version as an object has it, or as a JSON patch names it.
+#: A version in an object, or in a JSON patch.
 _VERSION_IN_BODY = re.compile(r'("resourceVersion":\s*"|"/metadata/resourceVersion",\s*"value":\s*")(\d+)"')
 ADMIN = User("admin", ("system:masters", "system:authenticated"), "admin")
 
 
 @dataclass(slots=True)
 class Result:
-    """An answer of the embedded server, in the form of the recordings."""
+    """An answer of the embedded server, in the format of the recordings."""
 
     status: int
     warnings: list[str]
@@ -55,11 +55,11 @@ class Replay:
         self._results: dict[str, Result] = {}
 
     async def run(self) -> dict[str, list[str]]:
-        """Play everything; give the differences of each step that has some."""
+        """Replay all steps; return the differences of each step that has any."""
         found: dict[str, list[str]] = {}
         for index, step in enumerate(self._sequence.setup):
             result = await self._play(step, f"s{index}")
-            if result.status >= 400 and result.status != 409:  # a shared definition may be there already
+            if result.status >= 400 and result.status != 409:  # a shared CRD may exist already
                 found[f"setup {index} {step.case}"] = [f"status {result.status}: {result.response}"]
             elif step.response is not None:
                 self._compare(step, result)
@@ -77,7 +77,7 @@ class Replay:
         is_watch = step.is_watch or (step.method == "GET" and "watch=" in step.path and step.status == 200)
         result = await self._watch(request, step) if is_watch else await self._send(request)
         if is_watch and not step.is_watch:
-            # Read as one answer: a single event is a document, several are no JSON.
+            # Read as one answer: a single event is a document, several are not JSON.
             result.response = _parsed(result.raw, "application/json")
         self._results[key] = result
         await self.server.settle()
@@ -185,7 +185,7 @@ class Replay:
 
 
 def _moment(value: Any) -> str:
-    """Write a time that the YAML reader made of a text back as text."""
+    """Return a time that the YAML reader parsed as text again."""
     return value.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -1,6 +1,6 @@
-"""The servers that the contract is run on: the embedded one always, a real kube-apiserver where one is given.
+"""The servers that the contract is run on: the embedded one always, a real kube-apiserver if one is configured.
 
-``python -m tools.control_plane run -- pytest tests/contract`` gives one.
+``python -m tools.control_plane run -- pytest tests/contract`` starts and configures one.
 """
 
 import os
@@ -30,14 +30,14 @@ class Server(Protocol):
     """A server under contract."""
 
     def client(self) -> AbstractAsyncContextManager[Client]:
-        """Give a client in a namespace of its own, which is deleted afterwards."""
+        """Yield a client in a fresh namespace, which is deleted afterwards."""
 
 
 class EmbeddedServer:
     """The embedded API server, in this process."""
 
     def client(self) -> AbstractAsyncContextManager[Client]:
-        """Give a client of a fresh server, which calls webhooks on this machine."""
+        """Yield a client of a fresh server, which calls webhooks on this machine."""
         clock = RealClock()
         calls = WebhookCalls(clock)
         api = ApiServer(clock=clock, webhooks=WebhookOptions(caller=calls))
@@ -48,7 +48,7 @@ class RealServer:
     """A kube-apiserver."""
 
     def client(self) -> AbstractAsyncContextManager[Client]:
-        """Give a client of the server that the environment names."""
+        """Yield a client of the server that the environment names."""
         return _client(HttpTransport(ClusterConfig.from_kubeconfig(KUBECONFIG), clock=RealClock()))
 
 

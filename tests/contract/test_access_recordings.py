@@ -1,4 +1,4 @@
-"""Who may do what, and who else has a say, as a real server was recorded to decide it."""
+"""Authorization and admission, compared with the recorded decisions of a real server."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from tests.contract.replay import Replay
 
 
 async def _check(file: str, sequences: Iterable[Sequence], replay: type[Replay]) -> None:
-    """Replay sequences; only the steps that are listed as not covered may differ, and they must."""
+    """Replay sequences; exactly the steps that are listed as not covered must differ."""
     listed = {(sequence, step) for sequence, steps in NOT_COVERED.get(file, {}).items() for step in steps}
     different = {
         (sequence.name, step): differences[:3]
@@ -26,5 +26,5 @@ async def test_access_is_decided_as_recorded() -> None:
 
 
 async def test_admission_and_conversion_happen_as_recorded() -> None:
-    """Webhooks are told, believed and refused as by a real server, and policies decide as there."""
+    """Webhooks are called, obeyed and rejected as by a real server, and policies decide alike."""
     await _check("admission", admission_sequences(), AdmissionReplay)

@@ -1,4 +1,4 @@
-"""What the client promises, on every server: the same test says it of the embedded one and of a real kube-apiserver."""
+"""What the client promises, on every server: the embedded one and a real kube-apiserver."""
 
 import asyncio
 import logging
@@ -41,7 +41,7 @@ WIDGET = GroupVersionKind("demo.dev", "v1", "Widget")
 
 
 class WidgetItem(Model):
-    """An item of a widget; the server knows a ``value`` too."""
+    """An item of a widget; the server knows a ``value``, too."""
 
     key: str
 
@@ -64,12 +64,12 @@ class Widget(KubeObject):
 
 
 def widget(name: str, **spec: object) -> Unstructured:
-    """Give a widget that the schema accepts."""
+    """Return a widget that the schema accepts."""
     return Unstructured.of(WIDGET, name, spec={"color": "red", **spec})
 
 
 async def with_widgets(client: Client) -> Client:
-    """Install the definition of widgets and wait until they can be used."""
+    """Install the CRD of widgets and wait until it is served."""
     (definition,) = load_objects(CRD.read_bytes(), source=CRD.name)
     await client.apply(definition, force=True)
     await client.wait_established(definition, timeout=30)
@@ -79,8 +79,8 @@ async def with_widgets(client: Client) -> Client:
 # Reading and writing.
 
 
-async def test_object_lives_from_create_to_delete(server: Server) -> None:
-    """The whole circle, with what the server adds on the way."""
+async def test_object_is_created_changed_and_deleted(server: Server) -> None:
+    """The whole life of an object, with the fields that the server adds."""
     async with server.client() as client:
         made = await client.create(ConfigMap(meta("a", labels={"x": "y"}), data={"k": "v"}))
         assert (made.namespace, made.data) == (client.namespace, {"k": "v"})
@@ -92,8 +92,8 @@ async def test_object_lives_from_create_to_delete(server: Server) -> None:
         assert await client.try_get(ConfigMap, "a") is None
 
 
-async def test_failures_have_their_meaning(server: Server) -> None:
-    """Each by the reason that the server gives."""
+async def test_failures_have_their_own_types(server: Server) -> None:
+    """Each by the reason in the server's answer."""
     async with server.client() as client:
         await client.create(ConfigMap(meta("a")))
         with pytest.raises(AlreadyExists):
@@ -107,7 +107,7 @@ async def test_failures_have_their_meaning(server: Server) -> None:
             await client.create(ConfigMap(meta("a", namespace="no-such-namespace")))
 
 
-async def test_pages_make_up_the_whole_list(server: Server) -> None:
+async def test_pages_are_the_whole_list(server: Server) -> None:
     """At one version, in order, and each object once."""
     async with server.client() as client:
         for number in range(5):
@@ -123,7 +123,7 @@ async def test_pages_make_up_the_whole_list(server: Server) -> None:
         assert client.namespace in found
 
 
-async def test_update_is_refused_when_somebody_was_faster(server: Server) -> None:
+async def test_update_from_an_old_version_is_rejected(server: Server) -> None:
     """The version that was read is the precondition."""
     async with server.client() as client:
         mine = await client.create(ConfigMap(meta("a"), data={"k": "1"}))
@@ -136,8 +136,8 @@ async def test_update_is_refused_when_somebody_was_faster(server: Server) -> Non
         assert (await client.update(fresh)).data == {"k": "2", "other": "x"}
 
 
-async def test_writers_that_modify_at_the_same_time_all_count(server: Server) -> None:
-    """Each sees what the others wrote."""
+async def test_concurrent_modifications_are_all_kept(server: Server) -> None:
+    """Each writer sees the changes of the others."""
 
     def count(obj: ConfigMap) -> None:
         obj.data["n"] = str(int(obj.data["n"]) + 1)
@@ -184,8 +184,8 @@ async def test_patches_of_every_kind_work(server: Server) -> None:
             await client.patch(Ref(WIDGET, "w"), {"spec": {}}, patch_type=PatchType.STRATEGIC)
 
 
-async def test_apply_creates_changes_and_takes_away(server: Server) -> None:
-    """What was applied before and is left out now is removed; others' fields stay."""
+async def test_apply_creates_changes_and_removes(server: Server) -> None:
+    """Fields that were applied before and are left out now are removed; fields of other managers stay."""
     async with server.client() as client:
         await client.apply(ConfigMap(meta("a"), data={"mine": "1", "gone": "1"}))
         await client.patch(Ref(ConfigMap, "a"), {"data": {"theirs": "1"}})
@@ -193,8 +193,8 @@ async def test_apply_creates_changes_and_takes_away(server: Server) -> None:
         assert applied.data == {"mine": "2", "theirs": "1"}
 
 
-async def test_apply_names_the_owner_of_a_contested_field(server: Server) -> None:
-    """And takes it only by force."""
+async def test_apply_names_the_manager_of_a_conflicting_field(server: Server) -> None:
+    """And takes it only with force."""
     async with server.client() as client:
         await client.apply(ConfigMap(meta("a"), data={"k": "1"}))
         other = client.as_manager("other")
@@ -203,8 +203,8 @@ async def test_apply_names_the_owner_of_a_contested_field(server: Server) -> Non
         assert (await other.apply(ConfigMap(meta("a"), data={"k": "2"}), force=True)).data == {"k": "2"}
 
 
-async def test_apply_keeps_to_its_preconditions(server: Server) -> None:
-    """A controller relies on it not to take over an object that appeared or was replaced behind its back."""
+async def test_apply_respects_its_preconditions(server: Server) -> None:
+    """A controller relies on it not to take over an object that was created or replaced meanwhile."""
     nobody = "00000000-0000-4000-8000-000000000000"
     async with server.client() as plain:
         client = await with_widgets(plain)
@@ -256,8 +256,8 @@ async def test_what_was_read_can_be_applied(server: Server) -> None:
         assert (await client.apply(read)).data == {"k": "2"}
 
 
-async def test_status_is_written_on_its_own(server: Server) -> None:
-    """Neither writer can touch the other's half."""
+async def test_status_is_written_separately(server: Server) -> None:
+    """Neither writer can change the other's half."""
     async with server.client() as client:
         await with_widgets(client)
         await client.create(widget("w", replicas=1))
@@ -275,7 +275,7 @@ async def test_status_is_written_on_its_own(server: Server) -> None:
 
 
 async def test_scale_changes_the_replicas(server: Server) -> None:
-    """Whatever the kind."""
+    """For every kind with that subresource."""
     async with server.client() as client:
         await with_widgets(client)
         await client.create(widget("w", replicas=1))
@@ -285,7 +285,7 @@ async def test_scale_changes_the_replicas(server: Server) -> None:
 
 
 async def test_dry_run_stores_nothing(server: Server) -> None:
-    """The server checks and answers as if it did."""
+    """The server validates and answers as if it did."""
     async with server.client() as client:
         dry = client.dry_run()
         assert (await dry.create(ConfigMap(meta("a"), data={"k": "1"}))).data == {"k": "1"}
@@ -296,7 +296,7 @@ async def test_dry_run_stores_nothing(server: Server) -> None:
         assert await client.get(ConfigMap, "b") == kept
 
 
-async def test_object_that_was_reborn_is_not_deleted_for_its_predecessor(server: Server) -> None:
+async def test_recreated_object_is_not_deleted_instead_of_the_one_that_was_read(server: Server) -> None:
     """Names are used again; uids are not."""
     async with server.client() as client:
         first = await client.create(ConfigMap(meta("a")))
@@ -309,7 +309,7 @@ async def test_object_that_was_reborn_is_not_deleted_for_its_predecessor(server:
         await client.delete(second)
 
 
-async def test_delete_all_deletes_what_is_selected(server: Server) -> None:
+async def test_delete_all_deletes_the_selected_objects(server: Server) -> None:
     """And nothing else."""
     async with server.client() as client:
         for name, label in (("a", "x"), ("b", "x"), ("c", "y")):
@@ -318,10 +318,8 @@ async def test_delete_all_deletes_what_is_selected(server: Server) -> None:
         assert [obj.name async for obj in client.list(Secret)] == ["c"]
 
 
-async def test_strict_validation_refuses_what_the_schema_does_not_know(
-    server: Server, caplog: pytest.LogCaptureFixture
-) -> None:
-    """By default the server only warns, and the warning is shown."""
+async def test_strict_validation_rejects_unknown_fields(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    """By default the server only warns, and the warning is logged."""
     async with server.client() as client:
         await with_widgets(client)
         with pytest.raises(BadRequest, match=r'unknown field "spec\.bogus"'):
@@ -334,7 +332,7 @@ async def test_strict_validation_refuses_what_the_schema_does_not_know(
 # Watching and waiting.
 
 
-async def test_watch_gives_the_state_and_then_every_change(server: Server) -> None:
+async def test_watch_yields_the_state_and_then_every_change(server: Server) -> None:
     """In the order in which they were made."""
     async with server.client() as client:
         await client.create(Secret(meta("a")))
@@ -351,8 +349,8 @@ async def test_watch_gives_the_state_and_then_every_change(server: Server) -> No
         ]
 
 
-async def test_selection_of_a_watch_is_kept_by_the_server(server: Server) -> None:
-    """An object that no longer fits is told as deleted."""
+async def test_selector_of_a_watch_is_evaluated_by_the_server(server: Server) -> None:
+    """An object that no longer matches is reported as deleted."""
     async with server.client() as client, client.watch(Secret, label_selector="pick=yes") as events:
         assert await events.initial() == []
         await client.create(Secret(meta("out")))
@@ -363,7 +361,7 @@ async def test_selection_of_a_watch_is_kept_by_the_server(server: Server) -> Non
         assert isinstance(gone, Deleted)
 
 
-async def test_watch_goes_on_from_a_version(server: Server) -> None:
+async def test_watch_resumes_from_a_version(server: Server) -> None:
     """Nothing between the version and the watch is lost."""
     async with server.client() as client:
         first = await client.create(Secret(meta("a")))
@@ -372,8 +370,8 @@ async def test_watch_goes_on_from_a_version(server: Server) -> None:
             assert (await anext(events)).object.name == "b"
 
 
-async def test_waiting_follows_an_object_through_its_life(server: Server) -> None:
-    """Until it has a condition, until it is gone."""
+async def test_waits_for_conditions_and_deletion(server: Server) -> None:
+    """Until it has a condition, until it is deleted."""
     async with server.client() as client:
         await with_widgets(client)
         await client.create(widget("w"))
@@ -393,7 +391,7 @@ async def test_waiting_follows_an_object_through_its_life(server: Server) -> Non
 
 
 async def test_kinds_are_found_by_their_usual_names(server: Server) -> None:
-    """Built-in ones and custom ones."""
+    """Built-in and custom kinds."""
     async with server.client() as client:
         await with_widgets(client)
         assert (await client.discovery.find("deploy")).gvk == Deployment.__resource__.gvk
@@ -410,7 +408,7 @@ async def test_kinds_are_found_by_their_usual_names(server: Server) -> None:
 
 
 async def test_events_are_accepted(server: Server) -> None:
-    """With all that the new API demands, and as a series when they repeat."""
+    """With all fields that the new API requires, and as a series if they repeat."""
     async with server.client() as client:
         about = await client.create(ConfigMap(meta("a")))
         recorder = EventRecorder(client, controller="demo.dev/contract", instance="contract-0", clock=RealClock())
@@ -425,7 +423,7 @@ async def test_events_are_accepted(server: Server) -> None:
         assert recorder.dropped == 0
 
 
-async def test_three_megabyte_object_is_refused_or_stored_but_never_hangs(server: Server) -> None:
+async def test_three_megabyte_object_is_rejected_or_stored_but_never_hangs(server: Server) -> None:
     """A ConfigMap may have one mebibyte of data."""
     async with server.client() as client:
         with pytest.raises(Invalid, match="Too long"):

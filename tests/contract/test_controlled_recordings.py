@@ -19,15 +19,15 @@ KEPT = [sequence for sequence in CONTROLLED if sequence.name not in ELSEWHERE]
 
 
 @pytest.mark.parametrize("sequence", KEPT, ids=lambda sequence: sequence.name)
-async def test_what_controllers_do_to_objects_of_the_api_is_done_as_recorded(sequence: Sequence) -> None:
-    """Garbage collection and the end of namespaces are compared with those of a kube-controller-manager."""
+async def test_controllers_act_on_objects_as_recorded(sequence: Sequence) -> None:
+    """Garbage collection and the deletion of namespaces are compared with those of a kube-controller-manager."""
     found = await Replay(sequence).run()
     on_purpose = {place for place in found if (sequence.name, int(place.split(maxsplit=1)[0])) in ORDER}
     assert not {place: texts for place, texts in found.items() if place not in on_purpose}
 
 
-async def test_all_events_of_a_foreground_delete_come_though_in_an_order_of_our_own() -> None:
-    """The one step that may differ must differ in nothing but the order of two dependents."""
+async def test_all_events_of_a_foreground_delete_arrive_in_any_order() -> None:
+    """The one step that may differ must differ only in the order of two dependents."""
     (sequence,) = [sequence for sequence in KEPT if sequence.name == "gc-foreground"]
     replay = Replay(sequence)
     await replay.run()

@@ -17,15 +17,15 @@ Document = dict[str, Any]
 
 
 def definitions() -> dict[str, list[Document]]:
-    """Give the recorded definitions by name; some have two states."""
+    """Return the recorded CRDs by name; some have two states."""
     found: dict[str, list[Document]] = {}
     for entry in read_lines("schema/crds"):
         found.setdefault(entry["name"], []).append(entry["crd"])
     return found
 
 
-class Story:
-    """One recorded object on a server that has its definition."""
+class RecordedObject:
+    """One recorded object on a server that has its CRD."""
 
     def __init__(self, states: list[Document]) -> None:
         self._states = states
@@ -42,7 +42,7 @@ class Story:
         return await self._transport._request(Request(method, path, {"content-type": media}, body), None)
 
     async def define(self, crd: Document) -> None:
-        """Create or replace the definition."""
+        """Create or replace the CRD."""
         name = crd["metadata"]["name"]
         live = json.loads((await self.send("GET", f"{DEFINITIONS}/{name}", b"")).body)
         if live.get("kind") == "Status":
@@ -53,7 +53,7 @@ class Story:
         assert answer.status in (200, 201), answer.body
 
     async def play(self, entry: Document) -> Response:
-        """Store what was there before, and send the recorded request."""
+        """Store the previous object, and send the recorded request."""
         await self.define(self._states[0])
         request, version = entry["request"], ""
         if "old" in entry:
@@ -86,7 +86,7 @@ class Story:
 
 
 def causes(status: Document) -> Counter[tuple[str, ...]]:
-    """Give the causes of a refusal, in any order."""
+    """Return the causes of an error, in any order."""
     listed = status.get("causes") or (status.get("details") or {}).get("causes") or []
     return Counter(
         tuple(_masked(str(cause.get(key, ""))) for key in ("field", "reason", "message")) for cause in listed
@@ -94,32 +94,32 @@ def causes(status: Document) -> Counter[tuple[str, ...]]:
 
 
 def _masked(text: str) -> str:
-    """Hide what a server makes up, and the patched object, which the recording does not hold."""
+    """Replace generated values, and the patched object, which the recording does not contain."""
     text = re.sub(r'(?<=["_-])(<5 random>|[bcdfghjklmnpqrstvwxz2456789]{5})(?=")', "<5 random>", text)
     return re.sub(r'Invalid value: "(\{.*\}|<the patched object as JSON>)"', "Invalid value: <object>", text)
 
 
 def shown(obj: Document) -> Document:
-    """Give what the recording keeps of an object."""
+    """Return the part of an object that the recording contains."""
     hidden = ("managedFields", "uid", "creationTimestamp", "resourceVersion")
     metadata = {key: value for key, value in obj["metadata"].items() if key not in hidden}
     return {**obj, "metadata": metadata}
 
 
 CASES = read_lines("schema/objects")
-#: Cases that cannot be played, by number.
+#: Cases that cannot be replayed, by number.
 UNPLAYABLE = {457: "the recording masks the beginning of a name that was too long"}
 
 
 @pytest.mark.parametrize("part", range(4))
-async def test_custom_objects_are_judged_as_recorded(part: int) -> None:
-    """Pruning, defaulting, validation and rules must also hold on the way through the server."""
+async def test_custom_objects_are_validated_as_recorded(part: int) -> None:
+    """Pruning, defaults, validation and rules must also hold in requests to the whole server."""
     known = definitions()
     wrong = []
     for number, entry in enumerate(CASES):
         if number % 4 != part or number in UNPLAYABLE or "describe" in entry["request"]:
             continue
-        answer = await Story(known[entry["crd"]]).play(entry)
+        answer = await RecordedObject(known[entry["crd"]]).play(entry)
         if not answer.body.startswith(b"{"):
             wrong.append((number, entry["about"], answer.status, answer.body))
             continue

@@ -1,4 +1,4 @@
-"""The recorded definitions that only a whole server decides: its store, its registry, its controller."""
+"""The recorded CRDs that only a complete server can answer: with its store, registry and controller."""
 
 import json
 from typing import Any
@@ -32,8 +32,8 @@ def _without_times(status: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["about"])
-async def test_a_definition_is_answered_by_the_server_as_recorded(case: dict[str, Any]) -> None:
-    """What the schema package leaves to the server must be judged there, or nobody judges it."""
+async def test_a_crd_is_answered_by_the_server_as_recorded(case: dict[str, Any]) -> None:
+    """What the schema package does not validate must be validated by the server, or it is not validated."""
     server = ApiServer()
     before = case.get("other") or (case["crd"] if case["about"] == "already exists" else None)
     if before is not None:

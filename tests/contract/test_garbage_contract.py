@@ -28,15 +28,15 @@ from tests.support.families import Family, survivors
 REAL = bool(os.environ.get("STEERSMAN_CONTRACT_CONTROLLERS"))
 _needs_real = pytest.mark.skipif(not REAL, reason="no STEERSMAN_CONTRACT_CONTROLLERS")
 POLICIES = ("Background", "Foreground", "Orphan")
-#: What looks as it must so often in a row, so many seconds apart, stays so.
+#: A state that is as expected this many times, this many seconds apart, is final.
 _LOOKS = 3
 _PAUSE = {"embedded": 0.0, "real": 0.2}
-#: Looks after which what does not look as it must never will.
+#: Attempts after which a state that is not as expected counts as final.
 _PATIENCE = 200
 
 
 def family(seed: int) -> Family:
-    """Make up a family."""
+    """Generate a family."""
     randomness = Randomness(seed)
 
     def pick(count: int) -> int:
@@ -52,7 +52,7 @@ def family(seed: int) -> Family:
 
 @asynccontextmanager
 async def connected(where: str) -> AsyncIterator[Client]:
-    """Give a client of a server with controllers, in a namespace of its own."""
+    """Yield a client of a server with controllers, in a fresh namespace."""
     clock = RealClock()
     transport: Transport = (
         HttpTransport(ClusterConfig.from_kubeconfig(os.environ["KUBECONFIG"]), clock=clock)
@@ -69,7 +69,7 @@ async def connected(where: str) -> AsyncIterator[Client]:
 
 
 async def left(client: Client) -> dict[int, frozenset[int]]:
-    """Give the objects of the family that are there, with their owners."""
+    """Return the existing objects of the family, with their owners."""
     found = {}
     async for item in client.list(ConfigMap):
         if item.name.startswith("c"):
@@ -79,7 +79,7 @@ async def left(client: Client) -> dict[int, frozenset[int]]:
 
 
 async def settled(client: Client, where: str, wanted: dict[int, frozenset[int]]) -> dict[int, frozenset[int]]:
-    """Give what is left: what is wanted, if that comes and stays; else what there is after a long time."""
+    """Return the final objects: the expected ones once they stay, else those after a long time."""
     right = 0
     for _ in range(_PATIENCE):
         found = await left(client)
@@ -92,8 +92,8 @@ async def settled(client: Client, where: str, wanted: dict[int, frozenset[int]])
 
 @pytest.mark.parametrize("where", ["embedded", pytest.param("real", marks=_needs_real)])
 @pytest.mark.parametrize("seed", range(8))
-async def test_garbage_is_collected_alike(where: str, seed: int) -> None:
-    """The sentence that says what must be left is only worth something if real controllers obey it, too."""
+async def test_garbage_is_collected_as_by_real_controllers(where: str, seed: int) -> None:
+    """The rule that says which objects remain is only useful if real controllers follow it, too."""
     wanted = family(seed)
     async with connected(where) as client:
         uids: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""What random operations on a real kube-apiserver once showed to be different, each story as short as it can be."""
+"""Scenarios in which random operations once found a difference from a real kube-apiserver, each shortened."""
 
 import json
 import lzma
@@ -13,20 +13,20 @@ from tests.contract.replay import Replay
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
-def _stories() -> list[tuple[str, dict[str, Any]]]:
+def _scenarios() -> list[tuple[str, dict[str, Any]]]:
     found = []
     for path in sorted(FIXTURES.glob("*.jsonl.xz")):
         for line in lzma.decompress(path.read_bytes()).decode().splitlines():
-            story = json.loads(line)
-            found.append((f"{path.name.partition('.')[0]}: {story['name']}", story))
+            scenario = json.loads(line)
+            found.append((f"{path.name.partition('.')[0]}: {scenario['name']}", scenario))
     return found
 
 
-STORIES = _stories()
+SCENARIOS = _scenarios()
 
 
-@pytest.mark.parametrize("story", [story for _, story in STORIES], ids=[name for name, _ in STORIES])
-async def test_story_goes_as_on_a_real_server(story: dict[str, Any]) -> None:
-    """What differed once must not differ again, also where there is no real server to ask."""
-    sequence = Sequence(name=story["name"], setup=[], steps=[builtin_step(step) for step in story["steps"]])
+@pytest.mark.parametrize("scenario", [scenario for _, scenario in SCENARIOS], ids=[name for name, _ in SCENARIOS])
+async def test_scenario_has_the_results_of_a_real_server(scenario: dict[str, Any]) -> None:
+    """A fixed difference must not come back, also where no real server is available."""
+    sequence = Sequence(name=scenario["name"], setup=[], steps=[builtin_step(step) for step in scenario["steps"]])
     assert await Replay(sequence).run() == {}

@@ -16,7 +16,7 @@ PATCHES = ("update", "merge_patch", "json_patch", "apply_custom", "apply_builtin
 
 
 async def check(file: str, sequences: Iterable[Sequence]) -> None:
-    """Replay sequences; only the steps that are listed as not covered may differ, and they must."""
+    """Replay sequences; exactly the steps that are listed as not covered must differ."""
     listed = {
         (sequence, step): reason
         for sequence, steps in NOT_COVERED.get(file, {}).items()
@@ -35,40 +35,40 @@ async def check(file: str, sequences: Iterable[Sequence]) -> None:
 
 @pytest.mark.parametrize("file", PATCHES)
 async def test_applies_patches_and_updates_are_answered_as_recorded(file: str) -> None:
-    """Objects, managedFields, conflicts and refusals are compared field by field with a real server's."""
+    """Objects, managedFields, conflicts and errors are compared field by field with a real server's."""
     await check(file, patch_sequences(file))
 
 
 async def test_lifecycles_are_answered_as_recorded() -> None:
-    """Deletes, finalizers, generations, selectors, paging and watches decide whether operators work."""
+    """Operators depend on deletes, finalizers, generations, selectors, paging and watches."""
     await check("lifecycle", builtin_sequences("lifecycle"))
 
 
-async def test_defaults_and_first_statuses_are_those_recorded() -> None:
-    """What an author leaves out is filled in, and what a new object says about itself."""
+async def test_defaults_and_initial_statuses_are_those_recorded() -> None:
+    """The fields that an author leaves out, and the status of a new object."""
     await check("defaults", builtin_sequences("defaults"))
 
 
 async def test_tables_are_those_recorded() -> None:
-    """`kubectl get` shows what the server puts into rows: for 30 kinds, and pods in every state."""
+    """`kubectl get` prints the rows of the server: for 30 kinds, and pods in every state."""
     await check("tables", builtin_sequences("tables"))
 
 
-async def test_refusals_are_those_recorded() -> None:
-    """Messages and causes of more than 500 refusals: authors read them, and tools look for their fields."""
+async def test_errors_are_those_recorded() -> None:
+    """Messages and causes of more than 500 errors: authors read them, and tools parse their fields."""
     await check("validation", builtin_sequences("validation"))
 
 
 async def test_http_is_answered_as_recorded() -> None:
-    """Clients of every language meet paths, media types and broken bodies."""
+    """Clients of every language depend on paths, media types and the errors of broken bodies."""
     await check("http", builtin_sequences("http"))
 
 
 async def test_single_requests_are_answered_as_recorded() -> None:
-    """The requests that taught what a custom resource's endpoint does."""
+    """The requests from which we learned how the endpoint of a custom resource behaves."""
     await check("requests", [single_requests()])
 
 
-async def test_what_kubectl_sends_is_answered_as_recorded() -> None:
+async def test_requests_of_kubectl_are_answered_as_recorded() -> None:
     """Every exchange of 78 kubectl commands, protobuf bodies included."""
     await check("kubectl", [kubectl_requests()])

@@ -1,4 +1,4 @@
-"""What informers, controllers and electors promise, on every server: the embedded one and a real kube-apiserver."""
+"""What informers, controllers and leader election promise, on every server: the embedded one and a real one."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -29,13 +29,13 @@ from tests.contract.servers import Server
 
 
 class GadgetSpec(Model):
-    """What is wanted."""
+    """The desired state."""
 
     parts: int = 0
 
 
 class GadgetStatus(Status):
-    """What is."""
+    """The observed state."""
 
     parts: int = 0
     names: list[str] = sparse(list)
@@ -43,22 +43,22 @@ class GadgetStatus(Status):
 
 @custom_resource("contract.example.com/v1")
 class Gadget(Resource[GadgetSpec, GadgetStatus]):
-    """Something made of parts."""
+    """An object made of parts."""
 
 
 def link(client: Client) -> ApiConnection:
-    """Give what an informer needs."""
+    """Return the connection of an informer."""
     return ApiConnection(client.transport, RealClock(), Randomness())
 
 
 async def soon(condition: Callable[[], object]) -> None:
-    """Wait for something that a real server may take seconds for."""
+    """Wait for a result for which a real server may need seconds."""
     await eventually(condition, clock=RealClock(), within=20.0)
 
 
 @asynccontextmanager
 async def running(client: Client, operator: Operator) -> AsyncIterator[Manager]:
-    """Run an operator in the client's namespace, with its definitions installed."""
+    """Run an operator in the client's namespace, with its CRDs installed."""
     options = ManagerOptions(namespaces=(client.namespace,), install_crds=True)
     manager = Manager([operator], client.transport, options, clock=RealClock())
     async with background(manager.run(), name="manager") as task:
@@ -74,32 +74,32 @@ async def test_an_informer_follows_a_namespace(server: Server) -> None:
     async with server.client() as client:
         await client.create(ConfigMap(meta("before")))
         for watch_list in (True, False):
-            told: list[str] = []
+            reported: list[str] = []
             selection = Selection(namespaces=(client.namespace,), watch_list=watch_list, label_selector="!foreign")
             async with Informer(ConfigMap, link(client), selection) as maps:
                 maps.handle(
-                    added=lambda new, told=told: told.append(f"+{new.name}"),
-                    updated=lambda _, new, told=told: told.append(f"~{new.name}"),
-                    deleted=lambda last, told=told: told.append(f"-{last.name}"),
+                    added=lambda new, reported=reported: reported.append(f"+{new.name}"),
+                    updated=lambda _, new, reported=reported: reported.append(f"~{new.name}"),
+                    deleted=lambda last, reported=reported: reported.append(f"-{last.name}"),
                 )
                 await client.create(ConfigMap(meta("hidden", labels={"foreign": "yes"})))
                 created = await client.create(ConfigMap(meta("new")))
-                await soon(lambda told=told: "+new" in told)
+                await soon(lambda reported=reported: "+new" in reported)
                 await client.patch(created, {"data": {"a": "b"}})
-                await soon(lambda told=told: "~new" in told)
+                await soon(lambda reported=reported: "~new" in reported)
                 cached = maps.get(f"{client.namespace}/new")
                 assert cached is not None
                 assert cached.data == {"a": "b"}
                 assert cached.metadata.managed_fields == []
                 await client.delete(created)
-                await soon(lambda told=told: "-new" in told)
-                names = [one for one in told if not one.endswith("kube-root-ca.crt")]
+                await soon(lambda reported=reported: "-new" in reported)
+                names = [one for one in reported if not one.endswith("kube-root-ca.crt")]
                 assert names == ["+before", "+new", "~new", "-new"]
             await client.delete(ConfigMap(meta("hidden", namespace=client.namespace)))
 
 
-async def test_a_metadata_only_informer_holds_no_content(server: Server) -> None:
-    """Half the memory where only labels and owners count."""
+async def test_a_metadata_only_informer_stores_no_content(server: Server) -> None:
+    """It needs half the memory if only labels and owners count."""
     async with server.client() as client:
         await client.create(ConfigMap(meta("a", labels={"app": "x"}), data={"secret": "content"}))
         selection = Selection(namespaces=(client.namespace,), metadata_only=True)
@@ -110,13 +110,13 @@ async def test_a_metadata_only_informer_holds_no_content(server: Server) -> None
             assert b"content" not in record.data
 
 
-async def test_an_informer_of_a_kind_that_comes_later(server: Server) -> None:
-    """It waits with a reason and begins by itself."""
+async def test_an_informer_waits_for_a_kind_that_is_installed_later(server: Server) -> None:
+    """It waits with a reason and starts by itself."""
     async with server.client() as client:
 
         @custom_resource(f"{client.namespace}.example.com/v1")
         class Late(Resource[GadgetSpec, GadgetStatus]):
-            """A kind that is not there at first."""
+            """A kind that is not installed at first."""
 
         informer = Informer(Late, link(client))
         async with background(informer.run(), name="informer"):
@@ -132,7 +132,7 @@ async def test_an_informer_of_a_kind_that_comes_later(server: Server) -> None:
 
 
 def parts_operator(namespace: str) -> Operator:
-    """Give an operator that makes a ConfigMap for each part."""
+    """Return an operator that creates a ConfigMap for each part."""
     operator = Operator(f"parts-{namespace}")
 
     @operator.reconciler(Gadget, owns=[ConfigMap], workers=2)
@@ -159,8 +159,8 @@ def parts_operator(namespace: str) -> Operator:
     return operator
 
 
-async def test_a_controller_makes_and_keeps_what_is_wanted(server: Server) -> None:
-    """Create, scale, heal, scale down, delete: exactly as many children as wanted, never one too many."""
+async def test_a_controller_creates_and_keeps_the_desired_children(server: Server) -> None:
+    """Create, scale, repair, scale down, delete: exactly as many children as desired, never one too many."""
     async with server.client() as client, running(client, parts_operator(client.namespace)):
         await client.create(Gadget(meta("g"), GadgetSpec(parts=3)))
 
@@ -186,8 +186,8 @@ async def test_a_controller_makes_and_keeps_what_is_wanted(server: Server) -> No
         assert [one async for one in client.list(ConfigMap) if one.name.startswith("g-")] == []
 
 
-async def test_giving_up_is_told_by_condition_and_event(server: Server) -> None:
-    """People see why, where they look."""
+async def test_a_permanent_failure_is_reported_by_condition_and_event(server: Server) -> None:
+    """Users see the reason where they look."""
     async with server.client() as client, running(client, parts_operator(client.namespace)):
         gadget = await client.create(Gadget(meta("big"), GadgetSpec(parts=10)))
         failed = await client.wait_for(gadget, lambda now: now.status.condition("Ready") is not None, timeout=20.0)
@@ -195,16 +195,16 @@ async def test_giving_up_is_told_by_condition_and_event(server: Server) -> None:
         assert ready is not None
         assert (ready.status, ready.reason, ready.observed_generation) == ("False", "TooMany", 1)
 
-        async def told() -> bool:
+        async def reported() -> bool:
             return any([one.reason == "TooMany" async for one in client.list(Event)])
 
-        await eventually(told, clock=RealClock(), within=20.0)
+        await eventually(reported, clock=RealClock(), within=20.0)
         await client.patch(gadget, {"spec": {"parts": 1}})
         await client.wait_for(gadget, lambda now: now.status.parts == 1, timeout=20.0)
 
 
-async def test_a_restarted_operator_goes_on_without_writing(server: Server) -> None:
-    """Nothing to do is nothing done: versions stand still over a restart."""
+async def test_a_restarted_operator_continues_without_writing(server: Server) -> None:
+    """If nothing is to do nothing is written: versions do not change over a restart."""
     async with server.client() as client:
         async with running(client, parts_operator(client.namespace)):
             gadget = await client.create(Gadget(meta("g"), GadgetSpec(parts=2)))
@@ -221,7 +221,7 @@ async def test_a_restarted_operator_goes_on_without_writing(server: Server) -> N
 
 
 async def test_leadership_is_exclusive_and_handed_over(server: Server) -> None:
-    """The second leads only after the first has gone, and then soon."""
+    """The second leads only after the first has stopped, and then soon."""
     timing = LeaseTiming(lease=4.0, renew_deadline=3.0, retry=0.5)
     async with server.client() as client:
 

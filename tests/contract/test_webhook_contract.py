@@ -27,7 +27,7 @@ from tests.support.webhook_fronts import LOOPBACK, ByHand, Calendar, presented
 
 
 class BoxSpec(Model):
-    """What is wanted."""
+    """The desired state."""
 
     size: int = 0
     owner: Annotated[
@@ -37,42 +37,44 @@ class BoxSpec(Model):
 
 @custom_resource("hooks.contract.example.com/v1")
 class Box(Resource[BoxSpec, Status]):
-    """Something with a size."""
+    """A kind with a size."""
 
 
 async def soon(condition: Callable[[], object]) -> None:
-    """Wait for something that a real server may take seconds for."""
+    """Wait for a result for which a real server may need seconds."""
     await eventually(condition, clock=RealClock(), within=20.0)
 
 
 @asynccontextmanager
-async def running(client: Client, operator: Operator, front: WebhookListener | None = None) -> AsyncIterator[Manager]:
+async def running(
+    client: Client, operator: Operator, listener: WebhookListener | None = None
+) -> AsyncIterator[Manager]:
     """Run an operator with its webhooks on this machine."""
-    options = ManagerOptions(namespaces=(client.namespace,), install_crds=True, webhooks=front or local_listener())
+    options = ManagerOptions(namespaces=(client.namespace,), install_crds=True, webhooks=listener or local_listener())
     manager = Manager([operator], client.transport, options, clock=RealClock())
     async with background(manager.run(), name="manager") as task:
         await wait_ready(manager.wait_ready(), task)
         yield manager
 
 
-async def refused(write: Callable[[], Awaitable[object]]) -> ApiError:
-    """Try to write until that is refused: a real server needs a moment to hear of webhooks and policies."""
+async def rejected(write: Callable[[], Awaitable[object]]) -> ApiError:
+    """Write until the write is rejected: a real server needs a moment to load webhooks and policies."""
     for _ in range(400):
         try:
             await write()
         except ApiError as error:
             return error
         await RealClock().sleep(0.05)
-    raise AssertionError("the write was never refused")
+    raise AssertionError("the write was never rejected")
 
 
-async def until_asked(client: Client) -> ApiError:
-    """Wait until webhooks are asked: a box that is too large is refused."""
-    return await refused(lambda: client.dry_run().create(Box(meta("a"), BoxSpec(size=10))))
+async def until_called(client: Client) -> ApiError:
+    """Wait until webhooks are called: a box that is too large is rejected."""
+    return await rejected(lambda: client.dry_run().create(Box(meta("a"), BoxSpec(size=10))))
 
 
 def boxes() -> Operator:
-    """Make an operator that has something to say about boxes."""
+    """Return an operator with webhooks for boxes."""
     operator = Operator("boxes")
 
     @operator.default(Box)
@@ -93,9 +95,9 @@ def boxes() -> Operator:
 
 
 async def test_functions_default_deny_and_fail(server: Server) -> None:
-    """The whole way through a socket, with the server's own words around ours."""
+    """The whole path over a socket, with our message inside the server's."""
     async with server.client() as client, running(client, boxes()):
-        too_large = await until_asked(client)
+        too_large = await until_called(client)
         assert isinstance(too_large, Invalid)
         assert too_large.message == (
             'admission webhook "check.boxes.hooks.contract.example.com" denied the request: spec.size: 10 is too large'
@@ -110,24 +112,24 @@ async def test_functions_default_deny_and_fail(server: Server) -> None:
         await client.delete(made)
 
 
-async def test_a_failing_function_that_may_be_ignored_is(server: Server) -> None:
-    """And its denial still counts."""
+async def test_a_failing_webhook_with_failure_policy_ignore_is_ignored(server: Server) -> None:
+    """But if it denies, that counts."""
     operator = Operator("ignored-boxes")
 
     @operator.validate(Box, failure="Ignore", on=["CREATE"])
     def check(box: Box, _: Admission[Box]) -> None:
         if box.spec.size == 1:
-            raise Deny("one is refused")
+            raise Deny("one is rejected")
         raise RuntimeError("a bug")
 
     async with server.client() as client, running(client, operator):
-        error = await refused(lambda: client.dry_run().create(Box(meta("a"), BoxSpec(size=1))))
-        assert "one is refused" in error.message
+        error = await rejected(lambda: client.dry_run().create(Box(meta("a"), BoxSpec(size=1))))
+        assert "one is rejected" in error.message
         await client.create(Box(meta("a")))
 
 
-async def test_a_function_that_takes_too_long_is_not_waited_for(server: Server) -> None:
-    """A write waits for as long as was declared, and is refused then."""
+async def test_a_slow_webhook_times_out(server: Server) -> None:
+    """A write waits for the declared time, and is rejected then."""
     operator, never = Operator("slow-boxes"), asyncio.Event()
 
     @operator.validate(Box, timeout=1, on=["CREATE"])
@@ -137,15 +139,15 @@ async def test_a_function_that_takes_too_long_is_not_waited_for(server: Server) 
         await never.wait()
 
     async with server.client() as client, running(client, operator):
-        await until_asked(client)
+        await until_called(client)
         with pytest.raises(InternalError, match=r"failed to call webhook: .*no response within"):
             await client.create(Box(meta("a")))
 
 
-async def test_defaults_are_asked_again_and_dry_runs_and_warnings_are_told(
+async def test_mutating_webhooks_are_called_again_and_see_dry_runs(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What one function changes another must see, whatever their order; people are told what was said."""
+    """A function must see the changes of another, whatever their order; warnings reach the user."""
     operator = Operator("again-boxes")
     dry: list[bool] = []
 
@@ -165,7 +167,7 @@ async def test_defaults_are_asked_again_and_dry_runs_and_warnings_are_told(
         admission.warn("boxes are going away")
 
     async with server.client() as client, running(client, operator):
-        await until_asked(client)
+        await until_called(client)
         dry.clear()
         shown = await client.dry_run().create(Box(meta("a")))
         made = await client.create(Box(meta("a")))
@@ -175,14 +177,14 @@ async def test_defaults_are_asked_again_and_dry_runs_and_warnings_are_told(
     assert any("boxes are going away" in record.getMessage() for record in caplog.records)
 
 
-async def test_a_rule_that_needs_the_request_is_kept_by_the_server(server: Server) -> None:
-    """Without anybody being asked: the operator may be down."""
+async def test_a_rule_about_the_request_is_evaluated_by_the_server(server: Server) -> None:
+    """Without calling the operator, which may be down."""
     operator = Operator("policed-boxes")
     operator.declare(Box)
     async with server.client() as client:
         async with running(client, operator):
             made = await client.create(Box(meta("a"), BoxSpec(owner="ann")))
-        error = await refused(lambda: client.dry_run().patch(made, {"spec": {"owner": "eve"}}))
+        error = await rejected(lambda: client.dry_run().patch(made, {"spec": {"owner": "eve"}}))
         assert isinstance(error, Invalid)
         assert "spec.owner: only the owner gives it away" in error.message
         name = "policed-boxes.boxes.v1.hooks.contract.example.com"
@@ -190,15 +192,15 @@ async def test_a_rule_that_needs_the_request_is_kept_by_the_server(server: Serve
         await client.delete(Ref(ValidatingAdmissionPolicy, name))
 
 
-async def test_the_authority_changes_under_load_without_one_failed_request(server: Server) -> None:
-    """Announced, promoted: every write in between passes, over new connections and old ones."""
-    # All that is served is valid in the eyes of TLS, which looks at today: the authority is 260 days old, and the
-    # certificate that it starts with is of last month.
+async def test_the_ca_rotates_under_load_without_one_failed_request(server: Server) -> None:
+    """Published first, then used: every write in between succeeds, over new connections and old ones."""
+    # TLS compares with today's date, so all certificates are valid now: the CA is 260 days old, and the first
+    # certificate is of last month.
     calendar = Calendar(-260)
     source = OwnCertificates(MemoryBundleStore(), LOOPBACK, clock=calendar)
     await source.current()
     calendar.days = -30
-    front = ByHand(calendar, source)
+    listener = ByHand(calendar, source)
     written = 0
     stop = asyncio.Event()
     bundles, certificates = [], []
@@ -211,21 +213,21 @@ async def test_the_authority_changes_under_load_without_one_failed_request(serve
             await client.create(Box(meta(f"q-{worker}-{number}")))
             written += 1
 
-    async with server.client() as client, running(client, boxes(), front):
-        await until_asked(client)
+    async with server.client() as client, running(client, boxes(), listener):
+        await until_called(client)
         async with asyncio.TaskGroup() as tasks:
             for worker in range(4):
                 tasks.create_task(load(client, worker))
-            # Nothing is due; the next authority is announced; nothing yet; it is promoted; nothing more.
+            # Nothing is due; the next CA is published; nothing yet; it is used; nothing more.
             for days in (-29, -16.6, -16.59, -16.5, -16.4):
                 calendar.days = days
-                await front.turn()
+                await listener.turn()
                 target = written + 8
                 await soon(lambda target=target: written >= target)
-                bundles.append(front.authority)
-                certificates.append(await presented(front.address, front.authority))
-                # An API server that has not heard of the last change trusts what is served all the same.
-                assert await presented(front.address, bundles[max(len(bundles) - 2, 0)])
+                bundles.append(listener.authority)
+                certificates.append(await presented(listener.address, listener.authority))
+                # An API server that has not received the last change still trusts the served certificate.
+                assert await presented(listener.address, bundles[max(len(bundles) - 2, 0)])
             stop.set()
         stored = [box.name async for box in client.list(Box)]
     old, new = bundles[0], bundles[3].removesuffix(bundles[0])
@@ -234,10 +236,10 @@ async def test_the_authority_changes_under_load_without_one_failed_request(serve
     assert len(stored) == written >= 40
 
 
-async def test_two_replicas_that_start_at_once_share_one_authority(server: Server) -> None:
+async def test_two_replicas_that_start_at_once_share_one_ca(server: Server) -> None:
     """Both serve, and the API server trusts each of them: there is one Secret, and one bundle."""
 
-    def front(namespace: str) -> TlsListener:
+    def listener(namespace: str) -> TlsListener:
         return TlsListener(
             place=ServerPlace(),
             certificates=lambda client, clock: OwnCertificates(
@@ -247,12 +249,12 @@ async def test_two_replicas_that_start_at_once_share_one_authority(server: Serve
         )
 
     async with server.client() as client, AsyncExitStack() as stack:
-        replicas = [running(client, boxes(), front(client.namespace)) for _ in range(2)]
+        replicas = [running(client, boxes(), listener(client.namespace)) for _ in range(2)]
         async with asyncio.TaskGroup() as tasks:
             managers = [tasks.create_task(replica.__aenter__()) for replica in replicas]
         for replica in replicas:
             stack.push_async_exit(replica)
         assert [manager.result().readiness.failing() for manager in managers] == [{}, {}]
         assert [secret.name async for secret in client.list(Secret)] == ["certificates"]
-        await until_asked(client)
+        await until_called(client)
         await client.create(Box(meta("a")))

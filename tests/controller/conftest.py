@@ -1,4 +1,4 @@
-"""Records and changes, made as an informer makes them."""
+"""Records and changes as an informer creates them."""
 
 import json
 from typing import Any

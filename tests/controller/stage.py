@@ -1,4 +1,4 @@
-"""How tests of controllers begin: an operator on an embedded server, under a clock that the test moves."""
+"""The setup of controller tests: an operator on an embedded server, with a clock that the test advances."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ OPTIONS = ManagerOptions(definitions=[DEFINITION])
 
 @asynccontextmanager
 async def running(operator: Operator, expect_failures: Expected = ()) -> AsyncIterator[Cluster]:
-    """Run an operator on a fresh cluster whose time the test moves."""
+    """Run an operator on a fresh cluster whose clock the test advances."""
     async with (
         Cluster.start(clock=FakeClock(), seed=1) as cluster,
         cluster.running(operator, options=OPTIONS, expect_failures=expect_failures),
@@ -30,32 +30,32 @@ async def running(operator: Operator, expect_failures: Expected = ()) -> AsyncIt
 
 
 def clock_of(cluster: Cluster) -> FakeClock:
-    """Return the clock that the test moves."""
+    """Return the clock that the test advances."""
     assert isinstance(cluster.clock, FakeClock)
     return cluster.clock
 
 
 async def create(cluster: Cluster, name: str = "a", size: int = 1) -> Widget:
-    """Create a widget and let everything come to rest."""
+    """Create a widget and wait until the operator is idle."""
     widget = await cluster.client.create(Widget(meta(name), WidgetSpec(size=size)))
     await cluster.settle()
     return widget
 
 
 async def resize(cluster: Cluster, size: int, name: str = "a") -> None:
-    """Change a widget's spec and let everything come to rest."""
+    """Change a widget's spec and wait until the operator is idle."""
     await cluster.client.patch(await cluster.client.get(Widget, name), {"spec": {"size": size}})
     await cluster.settle()
 
 
 def only(cluster: Cluster) -> Widget:
-    """Return the one widget there is."""
+    """Return the only widget."""
     (widget,) = cluster.list(Widget)
     return widget
 
 
 def counting() -> tuple[Operator, list[Widget], Reconciler[Widget]]:
-    """Return an operator that only writes down what it is asked to reconcile."""
+    """Return an operator that only records which keys it reconciles."""
     operator = Operator("counting")
     runs: list[Widget] = []
 
@@ -67,7 +67,7 @@ def counting() -> tuple[Operator, list[Widget], Reconciler[Widget]]:
 
 
 class _Exchange:
-    """An exchange that only keeps the answer."""
+    """An exchange that only stores the answer."""
 
     def __init__(self) -> None:
         self.response: Response | None = None
@@ -90,7 +90,7 @@ class _Exchange:
 
 
 def send_now(server: ApiServer, request: Request) -> Response:
-    """Send a request between two steps of the event loop: for a write that races with one of the operator."""
+    """Send a request between two steps of the event loop, for a write that races with one of the operator."""
     exchange = _Exchange()
     server.handle(request, exchange)
     assert exchange.response is not None

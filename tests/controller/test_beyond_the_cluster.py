@@ -1,4 +1,4 @@
-"""What a reconciler reaches beyond its declared kinds: HTTP services, kinds known only at run time, outside causes."""
+"""What a reconciler uses beyond its declared kinds: HTTP services, kinds known only at run time, external triggers."""
 
 from collections.abc import Callable
 
@@ -14,36 +14,36 @@ from steersman.objects.identity import GroupVersionKind, GroupVersionResource
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.testing.cluster import Cluster
 
-#: Nothing here depends on how fast the machine is.
+#: No result here depends on the speed of the machine.
 pytestmark = pytest.mark.usefixtures("fake_clock")
 
 
 class LookoutSpec(Model):
-    """What to look at."""
+    """The kinds to watch."""
 
     plural: str = ""
 
 
 class LookoutStatus(Status):
-    """What was seen."""
+    """The observed objects."""
 
     answer: str = ""
 
 
 @custom_resource("beyond.example.com/v1")
 class Lookout(Resource[LookoutSpec, LookoutStatus]):
-    """Somebody who looks at other kinds."""
+    """An object that watches other kinds."""
 
 
 class Weather:
-    """A service beside the cluster."""
+    """An HTTP service outside the cluster."""
 
     def handle(self, request: Request, exchange: Exchange) -> None:
-        """Answer every question the same."""
+        """Send the same answer to every request."""
         exchange.respond(Response(200, [], f"{request.method} {request.target}".encode()))
 
 
-async def test_a_service_is_asked_by_its_url(cluster: Cluster) -> None:
+async def test_a_service_is_called_by_its_url(cluster: Cluster) -> None:
     """An author calls a provider without managing connections, and tests it without a port."""
     operator = Operator("beyond")
     operator.permit(ConfigMap, "list", "watch")
@@ -61,7 +61,7 @@ async def test_a_service_is_asked_by_its_url(cluster: Cluster) -> None:
     assert lookout.status.answer == "GET /v1/today"
 
 
-async def test_what_happens_outside_can_ask_for_a_run(cluster: Cluster) -> None:
+async def test_an_external_event_can_trigger_a_run(cluster: Cluster) -> None:
     """A provider that calls back must not have to wait for a timer."""
     operator = Operator("beyond")
     operator.permit(ConfigMap, "list", "watch")
@@ -87,7 +87,7 @@ async def test_what_happens_outside_can_ask_for_a_run(cluster: Cluster) -> None:
 
 
 def looking(told: list[str]) -> Operator:
-    """Return an operator that follows the kinds which its objects name, and writes down what it hears."""
+    """Return an operator that watches the kinds which its objects name, and records the changes."""
     operator = Operator("beyond")
     operator.permit(ConfigMap, "list", "watch")
 
@@ -104,8 +104,8 @@ def looking(told: list[str]) -> Operator:
     return operator
 
 
-async def test_kinds_are_followed_as_long_as_each_run_says_so(cluster: Cluster) -> None:
-    """What to watch is data here: it begins, changes and ends with the object that says it."""
+async def test_kinds_are_watched_while_each_run_asks_for_them(cluster: Cluster) -> None:
+    """The kinds to watch are data: a watch begins, changes and ends with the object that asks for it."""
     told: list[str] = []
     await cluster.client.create(ConfigMap(meta("old")))
     async with cluster.running(looking(told)):
@@ -129,8 +129,8 @@ async def test_kinds_are_followed_as_long_as_each_run_says_so(cluster: Cluster) 
     assert told == ["a/1: one"]
 
 
-async def test_what_an_object_followed_ends_with_it(cluster: Cluster) -> None:
-    """A watch that outlives its reason is a leak, and it needs no finalizer to prevent it."""
+async def test_a_dynamic_watch_ends_with_its_object(cluster: Cluster) -> None:
+    """A watch that outlives its object is a leak, and preventing that needs no finalizer."""
     told: list[str] = []
     async with cluster.running(looking(told)):
         lookouts = [
@@ -148,8 +148,8 @@ async def test_what_an_object_followed_ends_with_it(cluster: Cluster) -> None:
         assert cluster.faults.watches("/configmaps") == []
 
 
-async def test_the_newest_run_decides_who_is_told(cluster: Cluster) -> None:
-    """A function that closes over a spec must not go on with an old one."""
+async def test_the_newest_run_decides_which_function_is_called(cluster: Cluster) -> None:
+    """A function that closes over a spec must not stay in use with an old one."""
     told: list[str] = []
     operator = looking(told)
     async with cluster.running(operator):
@@ -162,8 +162,8 @@ async def test_the_newest_run_decides_who_is_told(cluster: Cluster) -> None:
     assert told == ["a/2: one"]
 
 
-async def test_a_followed_kind_may_have_no_class(cluster: Cluster) -> None:
-    """Any kind that the server serves can be followed, also one that came after the start."""
+async def test_a_watched_kind_needs_no_class(cluster: Cluster) -> None:
+    """Any kind that the server serves can be watched, also one that was installed after the start."""
     told: list[str] = []
     gvk = GroupVersionKind("beyond.example.com", "v1", "Lookout")
     async with cluster.running(looking(told)):
@@ -175,8 +175,8 @@ async def test_a_followed_kind_may_have_no_class(cluster: Cluster) -> None:
     assert "a/1: b" in told
 
 
-async def test_an_object_is_remembered_as_long_as_it_is_there(cluster: Cluster) -> None:
-    """What only this process can know has a place that cannot leak, and that no other object of that name inherits."""
+async def test_object_memory_lasts_as_long_as_the_object(cluster: Cluster) -> None:
+    """State of this process has a place that does not leak, and that no other object of that name inherits."""
     operator = Operator("beyond")
     seen: list[int] = []
 
@@ -199,8 +199,8 @@ async def test_an_object_is_remembered_as_long_as_it_is_there(cluster: Cluster) 
     assert seen == [1, 2, 1, 1]
 
 
-async def test_a_limited_operator_follows_only_in_its_namespaces(cluster: Cluster) -> None:
-    """An operator that may not see the whole cluster must not ask for it because an object names a kind."""
+async def test_a_namespaced_operator_watches_only_its_namespaces(cluster: Cluster) -> None:
+    """An operator without cluster-wide permissions must not request them because an object names a kind."""
     told: list[str] = []
     operator = Operator("beyond")
     operator.permit(ConfigMap, "list", "watch")

@@ -1,4 +1,4 @@
-"""`Blocked`: an object waits for another one, and is woken by it; nothing is asked of the server meanwhile."""
+"""`Blocked`: an object waits for another one, and is triggered by it; no requests are sent meanwhile."""
 
 import pytest
 
@@ -41,8 +41,8 @@ def waiting(*, how: str, recheck: float = 300.0) -> tuple[Operator, list[str]]:
 
 
 @pytest.mark.parametrize("how", ["watches", "waits_for"])
-async def test_the_object_runs_when_what_it_waits_for_appears_and_when_it_changes(how: str) -> None:
-    """Told once, silent until then, and the condition goes by itself."""
+async def test_the_object_runs_when_the_one_it_waits_for_appears_or_changes(how: str) -> None:
+    """The wait is reported once, and the condition is removed by itself."""
     operator, runs = waiting(how=how)
     async with running(operator) as cluster:
         await create(cluster, size=3)
@@ -73,8 +73,8 @@ async def test_the_object_runs_when_what_it_waits_for_appears_and_when_it_change
         assert len(runs) == count
 
 
-async def test_only_the_one_object_is_watched_without_its_content_and_no_longer_than_needed() -> None:
-    """A hundred that wait for it share the watch; it ends with the last of them."""
+async def test_only_the_one_object_is_watched_without_its_content() -> None:
+    """A hundred objects that wait for it share the watch, which ends with the last of them."""
     operator, runs = waiting(how="waits_for")
     async with running(operator) as cluster:
         for name in ("a", "b", "c"):
@@ -95,8 +95,8 @@ async def test_only_the_one_object_is_watched_without_its_content_and_no_longer_
         assert [stream for stream in cluster.faults.streams if "/secrets" in stream.target] == []
 
 
-async def test_the_recheck_comes_even_if_nothing_wakes_the_object() -> None:
-    """An unwatched kind is looked at every half minute, a watched one after the recheck of the wait."""
+async def test_the_recheck_comes_even_if_no_event_triggers_the_object() -> None:
+    """An unwatched kind is checked every half minute, a watched one after the recheck of the wait."""
     operator, runs = waiting(how="neither")
     async with running(operator) as cluster:
         await create(cluster)
@@ -114,8 +114,8 @@ async def test_the_recheck_comes_even_if_nothing_wakes_the_object() -> None:
 
 
 @pytest.mark.parametrize("how", ["watches", "waits_for"])
-async def test_an_object_that_appears_while_the_run_decides_to_wait_wakes_it(how: str) -> None:
-    """The run saw nothing, and the wait begins after the change: without a second look it would wait forever."""
+async def test_an_object_that_appears_while_the_run_decides_to_wait_triggers_it(how: str) -> None:
+    """The run saw nothing, and the wait begins after the change: without a second check it would wait forever."""
     operator = Operator("racing")
     runs = 0
     options = {"watches": [Watch(Secret, to=lambda _: [])]} if how == "watches" else {"waits_for": [Secret]}
@@ -127,7 +127,7 @@ async def test_an_object_that_appears_while_the_run_decides_to_wait_wakes_it(how
         if await ctx.get(Secret, "tls") is None:
             await cluster.client.create(Secret(meta("tls")))
             if how == "watches":
-                # Until the cache shows it, too: its event is over when the wait begins.
+                # Until the cache has it, too: its event has passed when the wait begins.
                 while await ctx.get(Secret, "tls") is None:
                     await ctx.client.try_get(Widget, "a")
             raise Blocked("SecretMissing", "there is no Secret tls", kind=Secret, name="tls")
@@ -139,8 +139,8 @@ async def test_an_object_that_appears_while_the_run_decides_to_wait_wakes_it(how
         assert runs == 2
 
 
-async def test_the_spec_of_the_object_itself_wakes_it_and_its_deletion_ends_the_wait() -> None:
-    """It is not left alone as after `Permanent`."""
+async def test_a_change_of_the_spec_or_a_deletion_ends_the_wait() -> None:
+    """A blocked object is not left alone as after `Permanent`."""
     operator, runs = waiting(how="waits_for")
     async with running(operator) as cluster:
         widget = await create(cluster)
@@ -152,7 +152,7 @@ async def test_the_spec_of_the_object_itself_wakes_it_and_its_deletion_ends_the_
         assert [stream for stream in cluster.faults.streams if "/secrets" in stream.target] == []
 
 
-async def test_after_a_restart_the_condition_still_goes_by_itself() -> None:
+async def test_after_a_restart_the_condition_is_still_removed() -> None:
     """The process that set it is not the one that finds the Secret."""
     operator, _ = waiting(how="watches")
     restarted, _ = waiting(how="watches")
@@ -167,8 +167,8 @@ async def test_after_a_restart_the_condition_still_goes_by_itself() -> None:
             assert only(cluster).status.condition("Ready") is None
 
 
-async def test_objects_of_other_namespaces_and_of_none_can_be_waited_for() -> None:
-    """The namespace is that of the object unless said otherwise; a cluster-scoped kind has none."""
+async def test_objects_of_other_namespaces_and_cluster_scoped_ones_can_be_waited_for() -> None:
+    """The namespace is that of the object unless another is given; a cluster-scoped kind has none."""
     operator = Operator("elsewhere")
 
     @operator.reconciler(Widget, waits_for=[Namespace, ConfigMap])
@@ -195,6 +195,6 @@ async def test_objects_of_other_namespaces_and_of_none_can_be_waited_for() -> No
 
 
 def test_a_wait_needs_a_recheck() -> None:
-    """Waiting forever for a change that was missed is what this replaces."""
+    """The recheck protects against waiting forever for a change that was missed."""
     with pytest.raises(ValueError, match="recheck must be a positive number"):
         Blocked("X", "y", kind=Secret, name="a", recheck=0)

@@ -1,4 +1,4 @@
-"""What operators need that stand for parts of a cluster: kinds that are chosen, deletion to finish, the time."""
+"""Features for operators that act as a part of a cluster: selected kinds, finishing deletions, background work."""
 
 import pytest
 
@@ -22,8 +22,8 @@ def _chooses(service: Service, config_map: ConfigMap) -> bool:
     return bool(selector) and selector.items() <= config_map.labels.items()
 
 
-async def test_who_chooses_an_object_hears_of_its_changes(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A Service has no list of its pods, and pods do not name their Services: only the labels say who is meant."""
+async def test_an_object_is_triggered_by_changes_of_objects_it_selects(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A Service has no list of its pods, and pods do not name their Services: only labels connect them."""
     runs: list[str] = []
     operator = Operator("chooser")
 
@@ -51,7 +51,7 @@ async def test_who_chooses_an_object_hears_of_its_changes(cluster: Cluster, fake
 
 
 async def test_cluster_scoped_kinds_are_listed_for_namespaced_objects(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """An object in a namespace may ask for nodes: those are in none, and all of them are meant."""
+    """A namespaced object may list nodes: those have no namespace, and all of them are returned."""
     found: list[list[str]] = []
     operator = Operator("lister")
 
@@ -66,10 +66,10 @@ async def test_cluster_scoped_kinds_are_listed_for_namespaced_objects(cluster: C
         assert found[-1] == ["n"]
 
 
-async def test_a_reconciler_that_finishes_deletions_is_called_while_they_last(
+async def test_a_reconciler_that_finishes_deletions_is_called_during_deletion(
     cluster: Cluster, fake_clock: FakeClock
 ) -> None:
-    """A node must end pods whose deletion was asked for, though it has no finalizer on them."""
+    """A node must stop pods that are being deleted, though it has no finalizer on them."""
     seen: list[bool] = []
     operator = Operator("finisher")
 
@@ -88,7 +88,7 @@ async def test_a_reconciler_that_finishes_deletions_is_called_while_they_last(
 async def test_background_work_runs_with_the_operators_client_and_clock(
     cluster: Cluster, fake_clock: FakeClock
 ) -> None:
-    """A node renews its lease though nothing changes: such work has no object that asks for it."""
+    """A node renews its lease without any change: such work has no object that triggers it."""
     operator = Operator("beater")
     operator.permit(ConfigMap, "create")
 
@@ -107,7 +107,7 @@ async def test_background_work_runs_with_the_operators_client_and_clock(
 
 
 async def test_background_work_that_fails_ends_the_manager(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Nobody would notice a heart that stopped: the process ends, and is started again."""
+    """A failed background task would stay unnoticed: the process ends and is restarted."""
     operator = Operator("broken")
 
     @operator.background
@@ -122,8 +122,8 @@ async def test_background_work_that_fails_ends_the_manager(cluster: Cluster, fak
 
 
 @pytest.mark.usefixtures("fake_clock")
-async def test_an_update_that_changes_nothing_makes_no_loop(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
-    """Looking at a child by an empty update does not make what others write to it one's own doing."""
+async def test_an_empty_update_causes_no_loop(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+    """Reading a child through an empty update does not make later changes by other writers its own."""
     operator = Operator("looker")
 
     @operator.reconciler(Widget, owns=[ConfigMap])

@@ -7,7 +7,7 @@ from steersman.objects.meta import meta
 from tests.controller.stage import Ctx, clock_of, running
 from tests.support.widgets import Widget, WidgetSpec
 
-#: What authors use; docs/first-operator.md and its neighbours show most of it.
+#: The names that authors use; docs/first-operator.md and related guides show most of them.
 PUBLIC = {
     *("why", "log", "client", "now"),
     *("get", "get_metadata", "list", "list_metadata", "owned", "owned_metadata", "orphans"),
@@ -19,12 +19,12 @@ PUBLIC = {
 MAIN = Container(name="main", image="none")
 
 
-def test_authors_see_nothing_of_what_the_controller_keeps() -> None:
-    """What completion offers is what people use: each name here is a promise, so a new one is added on purpose."""
+def test_the_context_shows_no_internals() -> None:
+    """Authors use what completion offers: each name here is a promise, so a new one is added on purpose."""
     assert {name for name in dir(Context) if not name.startswith("_")} == PUBLIC
 
 
-def test_every_public_part_of_the_context_says_what_it_is_for() -> None:
+def test_every_public_member_of_the_context_is_documented() -> None:
     """Editors show the docstring beside the name."""
     for name in PUBLIC:
         member = inspect.getattr_static(Context, name)
@@ -33,7 +33,7 @@ def test_every_public_part_of_the_context_says_what_it_is_for() -> None:
 
 
 async def test_a_patch_of_a_status_is_written_and_waited_for() -> None:
-    """Only the status is changed that way, and the next run sees it, however late the cache is."""
+    """It changes only the status, and the next run sees it, however far the cache lags."""
     operator = Operator("patching")
     operator.permit(Pod, "patch", subresource="status")
     seen: list[str | None] = []

@@ -1,4 +1,4 @@
-"""Controllers on an embedded server, under a clock that the test moves: what authors are promised."""
+"""Controllers on an embedded server, with a clock that the test advances: the promises to authors."""
 
 import asyncio
 import logging
@@ -19,8 +19,8 @@ from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 # Status.
 
 
-async def test_the_status_is_written_once_after_the_function_with_the_generation_that_was_read() -> None:
-    """Authors set fields; the framework writes."""
+async def test_the_status_is_written_once_with_the_generation_that_was_read() -> None:
+    """Authors set fields; the framework writes them after the function."""
     operator = Operator("status")
 
     @operator.reconciler(Widget)
@@ -41,8 +41,8 @@ async def test_the_status_is_written_once_after_the_function_with_the_generation
         assert only(cluster).status.conditions[0].last_transition_time == ready.last_transition_time
 
 
-async def test_nothing_is_written_when_nothing_changed() -> None:
-    """A steady state costs no writes and no loops: own status writes trigger nothing."""
+async def test_nothing_is_written_if_nothing_changed() -> None:
+    """A steady state causes no writes and no loops: own status writes trigger nothing."""
     operator = Operator("steady")
     runs: list[str] = []
 
@@ -60,8 +60,8 @@ async def test_nothing_is_written_when_nothing_changed() -> None:
         assert cluster.faults.writes() == []
 
 
-async def test_a_field_that_the_server_does_not_have_is_told_even_where_it_is_a_default() -> None:
-    """A count of 0 is not the same as no count, for `kubectl get` and for everyone who reads without our class."""
+async def test_a_default_that_the_server_does_not_have_is_written() -> None:
+    """A count of 0 is not the same as no count, for `kubectl get` and for every client without our class."""
     operator = Operator("zero")
 
     @operator.reconciler(Widget)
@@ -94,8 +94,8 @@ async def test_fields_of_the_status_that_the_class_does_not_know_survive() -> No
         assert raw.content["status"]["size"] == 9
 
 
-async def test_the_authors_object_is_a_copy_of_its_own() -> None:
-    """Whatever is done to it, the cache and the next run know nothing of it."""
+async def test_the_authors_object_is_a_copy() -> None:
+    """Changes to it affect neither the cache nor the next run."""
     operator = Operator("copy")
     sizes: list[int] = []
 
@@ -119,8 +119,8 @@ async def test_the_authors_object_is_a_copy_of_its_own() -> None:
 # Triggers.
 
 
-async def test_a_change_during_a_run_leads_to_another_run_and_never_at_the_same_time() -> None:
-    """The last state is always seen, by one at a time."""
+async def test_a_change_during_a_run_causes_another_run_afterwards() -> None:
+    """The last state is always reconciled, and runs of one object never overlap."""
     operator = Operator("serial")
     gate = asyncio.Event()
     seen: list[int] = []
@@ -146,7 +146,7 @@ async def test_a_change_during_a_run_leads_to_another_run_and_never_at_the_same_
 
 
 async def test_a_run_knows_its_causes() -> None:
-    """`ctx.why`: what happened to which object."""
+    """`ctx.why` contains what happened to which object."""
     operator = Operator("why")
     whys: list[list[str]] = []
 
@@ -166,8 +166,8 @@ async def test_a_run_knows_its_causes() -> None:
         assert whys[-1] == ["timer"]
 
 
-async def test_every_log_line_of_a_run_says_which_object_it_is_about(caplog: pytest.LogCaptureFixture) -> None:
-    """Lines of the author and of the framework carry the same fields; the framework's also says why it ran."""
+async def test_every_log_line_of_a_run_names_its_object(caplog: pytest.LogCaptureFixture) -> None:
+    """Lines of the author and of the framework have the same fields; the framework's also say why it ran."""
     operator = Operator("logging")
 
     @operator.reconciler(Widget)
@@ -185,7 +185,7 @@ async def test_every_log_line_of_a_run_says_which_object_it_is_about(caplog: pyt
 
 
 async def test_objects_that_exist_at_the_start_are_reconciled_and_marked_so() -> None:
-    """An operator that was away catches up."""
+    """An operator that was stopped catches up."""
     operator = Operator("existing")
     whys: list[CauseType] = []
 
@@ -202,7 +202,7 @@ async def test_objects_that_exist_at_the_start_are_reconciled_and_marked_so() ->
             assert whys == [CauseType.EXISTS]
 
 
-async def test_watched_kinds_ask_for_what_their_function_gives() -> None:
+async def test_watched_kinds_trigger_the_keys_that_their_function_returns() -> None:
     """A Secret that several widgets use reconciles them all."""
     operator = Operator("mapped")
     runs: list[str] = []
@@ -223,8 +223,8 @@ async def test_watched_kinds_ask_for_what_their_function_gives() -> None:
         assert sorted(runs) == ["a", "c"]
 
 
-async def test_a_mapping_that_raises_stops_nothing() -> None:
-    """A bug in one mapping costs one trigger."""
+async def test_a_mapping_that_raises_does_not_stop_the_controller() -> None:
+    """A bug in one mapping loses one trigger."""
     operator = Operator("bad-mapping")
     runs: list[str] = []
 
@@ -244,8 +244,8 @@ async def test_a_mapping_that_raises_stops_nothing() -> None:
 # Declaring.
 
 
-def test_wrong_declarations_are_refused_at_once() -> None:
-    """A typo fails when the file is loaded, not at night."""
+def test_wrong_declarations_are_rejected_at_once() -> None:
+    """A typo fails when the file is loaded, not later in production."""
     operator = Operator("wrong")
 
     @operator.reconciler(Widget)

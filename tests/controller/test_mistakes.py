@@ -1,4 +1,4 @@
-"""Mistakes that would otherwise do nothing, silently: each is an error or a warning that says what to write instead."""
+"""Mistakes that would otherwise silently do nothing: each is an error or a warning that says what to write instead."""
 
 import importlib
 import logging
@@ -24,7 +24,7 @@ from tests.support.widgets import Widget
 # Declarations.
 
 
-def test_a_decorator_without_parentheses_is_named() -> None:
+def test_a_decorator_without_parentheses_is_an_error() -> None:
     """The function would become the kind, and nothing would ever run."""
     operator = Operator("op")
     with pytest.raises(DeclarationError, match=r"write @operator.reconciler\(MyKind\) above reconcile"):
@@ -43,7 +43,7 @@ def test_a_decorator_without_parentheses_is_named() -> None:
         (None, "needs the class of a kind, got None"),
     ],
 )
-def test_what_is_not_a_kind_is_named(kind: Any, message: str) -> None:
+def test_a_value_that_is_not_a_kind_is_an_error(kind: Any, message: str) -> None:
     """At the declaration, not at the first start."""
     with pytest.raises(DeclarationError, match=message):
         Operator("op").reconciler(kind)
@@ -58,14 +58,14 @@ def test_what_is_not_a_kind_is_named(kind: Any, message: str) -> None:
         ([dict], "builtins.dict is not a kind"),
     ],
 )
-def test_what_is_not_a_list_of_kinds_is_named(owns: Any, message: str) -> None:
-    """It failed at the start, with a text about the framework's own code."""
+def test_a_value_that_is_not_a_list_of_kinds_is_an_error(owns: Any, message: str) -> None:
+    """It failed at the start, with a message about the framework's own code."""
     with pytest.raises(DeclarationError, match=message):
         Operator("op").reconciler(Widget, owns=owns)
 
 
 def test_annotations_of_a_reconciler_are_not_evaluated() -> None:
-    """They may name what is imported for type checkers only; since Python 3.14 without quotes."""
+    """They may name imports that exist for type checkers only; since Python 3.14 without quotes."""
     name = "Unknown" if sys.version_info >= (3, 14) else "'Unknown'"
     namespace: dict[str, Any] = {}
     exec(f"async def reconcile(widget: {name}, ctx: {name}) -> None: ...", namespace)  # noqa: S102 - the line is here
@@ -89,17 +89,17 @@ async def keyword_only(*, obj: Any, ctx: Any) -> None:
 
 
 def generator(_: Any, __: Any) -> Iterator[None]:
-    """Run nothing when it is called."""
+    """Run nothing when called, because it yields."""
     yield
 
 
 async def async_generator(_: Any, __: Any) -> AsyncIterator[None]:
-    """Run nothing when it is called."""
+    """Run nothing when called, because it yields."""
     yield
 
 
 @pytest.mark.parametrize("function", [one, four, keyword_only, generator, async_generator])
-def test_a_function_that_cannot_be_called_is_refused(function: Any) -> None:
+def test_a_function_with_a_wrong_signature_is_rejected(function: Any) -> None:
     """Otherwise every run would fail with a TypeError, or succeed and do nothing."""
     with pytest.raises(DeclarationError, match=function.__name__):
         Operator("op").reconciler(Widget)(function)
@@ -111,14 +111,14 @@ def test_a_function_that_cannot_be_called_is_refused(function: Any) -> None:
 
 
 def test_the_error_says_what_to_write() -> None:
-    """The signature that is there, and the one that is wanted."""
+    """The actual signature, and the expected one."""
     with pytest.raises(DeclarationError, match=r"one\(_: Any\).*declared as async def one\(object, ctx\)"):
         Operator("op").reconciler(Widget)(one)
     with pytest.raises(DeclarationError, match=r"declared as async def two\(object, ctx, error\)"):
         Operator("op").reconciler(Widget)(two).on_error(two)  # type: ignore[arg-type] # the mistake
 
 
-def test_anything_that_can_be_called_is_welcome() -> None:
+def test_any_callable_with_the_right_signature_is_accepted() -> None:
     """Methods, partial functions, defaults and star arguments."""
 
     class Author:
@@ -131,7 +131,7 @@ def test_anything_that_can_be_called_is_welcome() -> None:
 
 
 def test_one_operator_reconciles_a_kind_once() -> None:
-    """Two reconcilers of one object write the same list of conditions from two caches."""
+    """Two reconcilers of one object would write the same list of conditions from two caches."""
     operator = Operator("op")
     operator.reconciler(Widget)(two)
     with pytest.raises(
@@ -143,10 +143,10 @@ def test_one_operator_reconciles_a_kind_once() -> None:
     assert [reconciler.name for reconciler in operator.reconcilers] == ["widget", "c", "configmap"]
 
 
-def test_a_class_that_is_declared_twice_in_one_module_is_refused_and_a_reload_is_not(
+def test_a_class_declared_twice_in_one_module_is_rejected_but_a_reload_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second class would silently take the place of the first."""
+    """The second class would silently replace the first."""
     declaration = "@custom_resource('twice.example.com/v1')\nclass Twice(Resource[Spec, Status]):\n    '''A kind.'''\n"
     head = (
         "from steersman import Model, Resource, Status, custom_resource\n"
@@ -167,7 +167,7 @@ def test_a_class_that_is_declared_twice_in_one_module_is_refused_and_a_reload_is
 
 
 @pytest.mark.parametrize("part", ["spec", "labels", "annotations"])
-async def test_a_change_of_the_object_itself_is_told_once(part: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_change_of_the_object_itself_is_reported_once(part: str, caplog: pytest.LogCaptureFixture) -> None:
     """It seems to work and has no effect: only the status is written."""
     operator = Operator("changing")
 
@@ -201,8 +201,8 @@ async def test_a_change_of_the_object_itself_is_told_once(part: str, caplog: pyt
     assert sum("changes without effect" in line.message for line in caplog.records) == 1
 
 
-async def test_what_is_written_or_done_to_a_copy_is_no_mistake() -> None:
-    """Nor is the status, the finalizer of the framework, or a child made of the spec."""
+async def test_changes_that_are_written_or_made_to_a_copy_are_not_reported() -> None:
+    """Nor are changes of the status, the finalizer of the framework, or a child made from the spec."""
     operator = Operator("right")
     operator.permit(Widget, "patch")
 
@@ -228,8 +228,8 @@ async def test_what_is_written_or_done_to_a_copy_is_no_mistake() -> None:
         assert [controller.mistakes for controller in manager.controllers] == [[]]
 
 
-def test_the_first_runs_are_looked_at_and_some_of_the_others() -> None:
-    """A mistake is made in every run; the look costs CPU in every run."""
+def test_the_first_runs_are_checked_and_some_of_the_others() -> None:
+    """A mistake occurs in every run, and checking every run would cost CPU."""
     assert all(is_checked(run) for run in range(1, FIRST_RUNS + 1))
     later = [run for run in range(FIRST_RUNS + 1, 100 * ONE_IN) if is_checked(run)]
     assert len(later) == 98

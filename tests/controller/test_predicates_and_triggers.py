@@ -1,4 +1,4 @@
-"""Which changes matter, what they ask for, and how they are named."""
+"""Which changes count, which keys they trigger, and how they are described."""
 
 from typing import Any
 
@@ -50,15 +50,15 @@ def reference(name: str = "parent", **more: Any) -> dict[str, Any]:
         ({}, {}, True),
     ],
 )
-def test_by_default_everything_matters_but_the_status_alone(
+def test_by_default_everything_but_a_change_of_the_status_alone_triggers(
     before: dict[str, Any], after: dict[str, Any], *, passes: bool
 ) -> None:
-    """A controller's own status writes do not trigger it; a kind that counts no generations always does."""
+    """A controller's own status writes do not trigger it; a kind without generations always does."""
     assert meaningful(Updated(record(version="1", **before), record(version="2", **after))) is passes
 
 
-def test_new_gone_and_repeated_objects_always_matter() -> None:
-    """A filter of updates must not swallow the rest."""
+def test_new_deleted_and_repeated_objects_always_trigger() -> None:
+    """A filter of updates must not drop other events."""
     one = record(generation=1)
     assert all(meaningful(change) for change in (Added(one), Deleted(one), Updated(one, one)))
 
@@ -72,7 +72,7 @@ def test_predicates_combine() -> None:
     assert always(change)
 
 
-def test_a_predicate_can_look_at_typed_objects() -> None:
+def test_a_predicate_can_use_typed_objects() -> None:
     """Some decisions need the content."""
     grows: Predicate = on_objects(
         Widget, lambda old, new: old is not None and new is not None and new.spec.size > old.spec.size
@@ -84,7 +84,7 @@ def test_a_predicate_can_look_at_typed_objects() -> None:
     assert not grows(Deleted(big))
 
 
-def test_an_owned_object_asks_for_its_controller() -> None:
+def test_an_owned_object_triggers_its_controller() -> None:
     """By reference, in its own namespace, whatever version the reference names."""
     mapper = to_controller(OWNER, namespaced=True)
     assert mapper(record(ownerReferences=[reference()])) == (ObjectKey("ns", "parent"),)
@@ -95,13 +95,13 @@ def test_an_owned_object_asks_for_its_controller() -> None:
 
 
 @pytest.mark.parametrize("other", [{"controller": False}, {"kind": "Gadget"}, {"apiVersion": "other.example.com/v1"}])
-def test_other_owners_are_not_asked_for(other: dict[str, Any]) -> None:
-    """Only the one that controls, and only if it is of the reconciled kind."""
+def test_other_owners_are_not_triggered(other: dict[str, Any]) -> None:
+    """Only the controller, and only if it is of the reconciled kind."""
     assert to_controller(OWNER, namespaced=True)(record(ownerReferences=[reference(**other)])) == ()
 
 
-def test_an_object_that_changes_owners_asks_for_both() -> None:
-    """The former owner has lost a child and must know."""
+def test_an_object_that_changes_owners_triggers_both() -> None:
+    """The former owner has lost a child and must reconcile."""
     trigger = Trigger(Widget, to_controller(OWNER, namespaced=True), always)
     change = Updated(
         record(ownerReferences=[reference("old")]), record(version="2", ownerReferences=[reference("new")])
@@ -109,20 +109,20 @@ def test_an_object_that_changes_owners_asks_for_both() -> None:
     assert trigger.keys(change) == [ObjectKey("ns", "new"), ObjectKey("ns", "old")]
 
 
-def test_mapped_objects_ask_for_what_the_author_says() -> None:
+def test_mapped_objects_trigger_the_keys_that_the_author_returns() -> None:
     """Keys may be written as text."""
     mapper = to_mapped(Widget, lambda widget: [f"{widget.namespace}/{widget.spec.size}", ObjectKey("x", "y")])
     assert list(mapper(record(spec={"size": 7}))) == [ObjectKey("ns", "7"), ObjectKey("x", "y")]
 
 
-def test_a_change_that_does_not_matter_asks_for_nothing() -> None:
+def test_a_change_that_a_predicate_filters_triggers_nothing() -> None:
     """The predicate comes first."""
     trigger = Trigger(Widget, to_itself)
     assert trigger.keys(Updated(record(generation=1), record(version="2", generation=1))) == []
 
 
 def test_causes_name_the_object_and_what_changed() -> None:
-    """People ask why; the answer must be short and true."""
+    """Users ask why; the answer must be short and true."""
     old = record(generation=1)
     new = record(version="2", generation=2, labels={"a": "b"})
     assert str(cause_of(OWNER, Updated(old, new))) == "Widget ns/a changed (spec, labels)"
@@ -132,7 +132,7 @@ def test_causes_name_the_object_and_what_changed() -> None:
     assert cause_of(OWNER, Updated(old, old)).type is CauseType.RESYNC
 
 
-def test_a_change_in_no_other_part_is_one_of_the_status_or_content() -> None:
+def test_a_change_in_no_other_part_is_one_of_status_or_content() -> None:
     """A kind without generations may have changed anywhere."""
     assert changed_parts(record(generation=1), record(version="2", generation=1)) == ("status",)
     assert changed_parts(record(), record(version="2")) == ("content",)

@@ -1,4 +1,4 @@
-"""What a controller does when its cache is behind: a replica of the API server may lag, and so may a watch."""
+"""A controller whose cache lags, because a replica of the API server or a watch does."""
 
 import pytest
 
@@ -12,12 +12,12 @@ from steersman.testing.faults import Refuse
 from tests.controller.stage import OPTIONS, Ctx, counting, create, resize
 from tests.support.widgets import Widget, WidgetSpec
 
-#: Nothing here depends on how fast the machine is.
+#: No result here depends on the speed of the machine.
 pytestmark = pytest.mark.usefixtures("fake_clock")
 
 
 def wiping(wiped: list[str], failures: int = 0) -> Operator:
-    """Return an operator whose cleanup wipes the disk that has the name of the object, after some failures."""
+    """Return an operator whose cleanup wipes the disk named like the object, after some failures."""
     operator = Operator("wiping")
 
     @operator.reconciler(Widget)
@@ -34,19 +34,19 @@ def wiping(wiped: list[str], failures: int = 0) -> Operator:
 
 
 async def recreate(cluster: Cluster) -> Widget:
-    """Delete an object without its cleanup and create another one of its name."""
+    """Delete an object without its cleanup and create another one of that name."""
     await cluster.client.patch(await cluster.client.get(Widget, "a"), {"metadata": {"finalizers": None}})
     return await cluster.client.create(Widget(meta("a"), WidgetSpec(size=2)))
 
 
 def lag_behind(cluster: Cluster, obj: Widget, later: Widget) -> None:
-    """Let lists "from any cache" show the state of one version when another is current, and watches not catch up."""
+    """Make lists "from any cache" show the state of an old version, and watches not catch up."""
     cluster.server.faults.stale = int(later.resource_version) - int(obj.resource_version)
     cluster.faults.inject(Refuse(503, "ServiceUnavailable"), path="/widgets.*watch=", times=None)
 
 
 async def test_the_first_state_after_a_restart_is_the_newest(cluster: Cluster) -> None:
-    """An operator that scales down by an old spec deletes what is in use."""
+    """An operator that scales down because of an old spec deletes what is in use."""
     operator, runs, _ = counting()
     async with cluster.running(operator, options=OPTIONS):
         before = await create(cluster, size=3)
@@ -59,7 +59,7 @@ async def test_the_first_state_after_a_restart_is_the_newest(cluster: Cluster) -
 
 
 async def test_a_restart_onto_a_lagging_replica_does_not_clean_up_a_new_object(cluster: Cluster) -> None:
-    """The replica shows an object that is being deleted, but that was replaced by another one of its name since."""
+    """The replica shows an object that is being deleted, but another one of its name exists since."""
     wiped: list[str] = []
     async with cluster.running(wiping([]), options=OPTIONS):
         await create(cluster)
@@ -91,8 +91,8 @@ async def test_a_cleanup_is_not_repeated_for_another_object_of_that_name(
         assert (wiped, new.spec.size) == (["a", "a"], 2)
 
 
-async def test_a_cleanup_is_not_repeated_for_an_object_that_is_gone(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """There is nothing left to clean up for, whatever the cache says."""
+async def test_a_cleanup_is_not_repeated_for_a_deleted_object(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """There is nothing left to clean up, whatever the cache shows."""
     wiped: list[str] = []
     async with cluster.running(wiping(wiped, failures=1), options=OPTIONS):
         await cluster.client.delete(await create(cluster))
@@ -106,7 +106,7 @@ async def test_a_cleanup_is_not_repeated_for_an_object_that_is_gone(cluster: Clu
 async def test_a_cleanup_waits_for_a_server_that_cannot_confirm_the_object(
     cluster: Cluster, fake_clock: FakeClock
 ) -> None:
-    """Without an answer nothing is known, so nothing is destroyed."""
+    """Without an answer nothing is known, so nothing may be destroyed."""
     wiped: list[str] = []
     async with cluster.running(wiping(wiped), options=OPTIONS):
         widget = await create(cluster)

@@ -1,7 +1,7 @@
-"""Workers survive whatever an author's code does to the task it runs in; only the end of the operator ends them.
+"""Workers survive whatever an author's code does to their task; only the end of the operator ends them.
 
-A worker cannot tell a cancellation that an author caused from the one that stops it: both are the same exception. So
-each test has a cancellation, or another end, that the operator did not request.
+A worker cannot distinguish a cancellation that an author caused from the one that stops it: both are the same
+exception. So each test has a cancellation, or another end, that the operator did not request.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ import pytest
 from steersman.controller.context import Context
 from steersman.controller.run.attempt import Attempt
 from steersman.controller.run.run_record import RunRecord
+from steersman.history.redaction import SecretMemory
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
@@ -25,11 +26,11 @@ from tests.support.widgets import Widget, WidgetSpec
 
 
 class AuthorsError(BaseException):
-    """Not an ``Exception``, as some libraries have them."""
+    """A `BaseException` that is not an `Exception`, as some libraries raise."""
 
 
-class UnspeakableError(Exception):
-    """Cannot be shown."""
+class UnprintableError(Exception):
+    """An error whose text cannot be computed."""
 
     def __str__(self) -> str:
         raise RuntimeError("no words")
@@ -37,11 +38,11 @@ class UnspeakableError(Exception):
     __repr__ = __str__
 
 
-class UnspeakableBaseError(BaseException):
-    """Cannot be shown, and is not an ``Exception`` when it is tried."""
+class UnprintableBaseError(BaseException):
+    """An error whose text raises a `BaseException`."""
 
     def __str__(self) -> str:
-        raise UnspeakableBaseError
+        raise UnprintableBaseError
 
 
 def current() -> asyncio.Task[object]:
@@ -52,18 +53,18 @@ def current() -> asyncio.Task[object]:
 
 
 async def cancel_and_wait() -> None:
-    """Cancel the own task and let the cancellation arrive."""
+    """Cancel the current task and wait for the cancellation."""
     current().cancel()
     await asyncio.get_running_loop().create_future()
 
 
 async def cancel_and_return() -> None:
-    """Leave a cancellation behind that has not arrived."""
+    """Leave a cancellation behind that has not been delivered."""
     current().cancel()
 
 
 async def cancel_twice_and_swallow() -> None:
-    """Keep a cancellation to itself, and leave the counter as it is."""
+    """Swallow a cancellation without resetting the counter."""
     current().cancel()
     current().cancel()
     try:
@@ -73,19 +74,19 @@ async def cancel_twice_and_swallow() -> None:
 
 
 async def cancel_soon() -> None:
-    """Let the task be cancelled when this run is long over."""
+    """Schedule a cancellation of the task that comes long after this run."""
     asyncio.get_running_loop().call_soon(current().cancel)
 
 
 async def cancel_later() -> None:
-    """Let the task be cancelled while the worker waits for the next object."""
+    """Schedule a cancellation of the task while the worker waits for the next object."""
     task = current()
     loop = asyncio.get_running_loop()
     loop.call_soon(lambda: loop.call_soon(lambda: loop.call_soon(task.cancel)))
 
 
 async def leave_a_timeout_open() -> None:
-    """Enter a time limit and never leave it."""
+    """Enter a timeout and never leave it."""
     await asyncio.timeout(0.0).__aenter__()
 
 
@@ -101,7 +102,7 @@ async def leave_a_task_group_open() -> None:
 
 
 async def uncancel_often() -> None:
-    """Take back cancellations that never were."""
+    """Undo cancellations that never happened."""
     for _ in range(10):
         current().uncancel()
 
@@ -130,8 +131,8 @@ MISDEEDS = [
     raising(SystemExit(3)),
     raising(AuthorsError("mine")),
     raising(BaseExceptionGroup("many", [AuthorsError("mine"), asyncio.CancelledError()])),
-    raising(UnspeakableError()),
-    raising(UnspeakableBaseError()),
+    raising(UnprintableError()),
+    raising(UnprintableBaseError()),
     raising(StopIteration()),
 ]
 
@@ -139,10 +140,10 @@ MISDEEDS = [
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("misdeed", MISDEEDS, ids=lambda misdeed: misdeed.__qualname__)
 @pytest.mark.parametrize("limit", [None, 3600.0])
-async def test_a_worker_survives_what_an_author_does(
+async def test_a_worker_survives_any_code_of_an_author(
     misdeed: Callable[[], Awaitable[None]], limit: float | None
 ) -> None:
-    """One worker: if it ended, no object would be reconciled any more, and nothing would say so."""
+    """If the only worker ended, no object would be reconciled any more, without any message."""
     operator = Operator("surviving")
     good: list[int] = []
     bad = 0
@@ -209,8 +210,8 @@ async def test_a_cleanup_and_an_error_handler_may_do_the_same() -> None:
         assert runs.count("AuthorsError") == 1
 
 
-async def test_a_stray_cancellation_does_not_let_an_object_be_worked_on_twice() -> None:
-    """A thread goes on whatever happens to the task that waits for it."""
+async def test_a_stray_cancellation_does_not_start_a_second_run_of_an_object() -> None:
+    """A thread continues whatever happens to the task that waits for it."""
     operator = Operator("threads")
     gate, at_work = threading.Event(), threading.Event()
     loop = asyncio.get_running_loop()
@@ -241,7 +242,7 @@ async def test_a_stray_cancellation_does_not_let_an_object_be_worked_on_twice() 
 
 
 async def test_a_run_whose_coroutine_is_closed_ends_quietly() -> None:
-    """An event loop that is torn down closes what is left: the run must not try to await anything then."""
+    """An event loop that is shut down closes remaining coroutines: the run must not await anything then."""
     operator = Operator("closed")
     errors: list[BaseException] = []
 
@@ -261,7 +262,9 @@ async def test_a_run_whose_coroutine_is_closed_ends_quietly() -> None:
         options = SimpleNamespace(client=cluster.client, clock=clock)
         environment: Any = SimpleNamespace(options=options, caches=None)
         widget = Widget(meta("a", "default", uid="u"), WidgetSpec())
-        record = RunRecord(widget, environment.caches, on_write=lambda *_, **__: None)
+        record = RunRecord(
+            widget, environment.caches, on_write=lambda *_, **__: None, memory=SecretMemory(), clock=FakeClock()
+        )
         ctx = Context(record, environment, why=(), fields={})
         run = Attempt(operator.reconcilers[0], record, ctx, clock).run()
         await tasks.create_task(begin())
@@ -269,8 +272,8 @@ async def test_a_run_whose_coroutine_is_closed_ends_quietly() -> None:
         assert errors == []
 
 
-async def test_a_real_stop_is_prompt_even_if_the_reconciler_keeps_it_to_itself() -> None:
-    """A cancellation that is meant is never taken back: the worker ends after the run, and writes nothing more."""
+async def test_a_real_stop_is_prompt_even_if_the_reconciler_swallows_it() -> None:
+    """A requested cancellation is never undone: the worker ends after the run, and writes nothing more."""
     operator = Operator("stopping")
     runs = 0
 
@@ -294,10 +297,10 @@ async def test_a_real_stop_is_prompt_even_if_the_reconciler_keeps_it_to_itself()
         assert cluster.list(Widget)[0].status.size == 0
 
 
-async def test_a_worker_that_fails_by_itself_is_replaced_told_and_not_ready_meanwhile(
+async def test_a_worker_that_fails_by_itself_is_replaced_and_reported(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A defect of the framework is no reason to stop all objects of a kind, nor to keep quiet."""
+    """A bug in the framework must neither stop all objects of a kind nor stay hidden: it is not ready meanwhile."""
     operator = Operator("broken")
     seen: list[str] = []
 
@@ -331,7 +334,7 @@ async def test_a_worker_that_fails_by_itself_is_replaced_told_and_not_ready_mean
         assert manager.readiness.failing() == {}
 
 
-async def test_a_mapping_that_raises_anything_does_not_stop_the_changes_that_follow() -> None:
+async def test_a_mapping_that_raises_anything_does_not_stop_later_changes() -> None:
     """It runs where changes are delivered, for all objects."""
     from steersman.controller.triggers import Watch  # noqa: PLC0415 - beside its only use
     from steersman.kinds.core_v1 import ConfigMap  # noqa: PLC0415 - same

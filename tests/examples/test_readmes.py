@@ -15,7 +15,7 @@ WITHOUT_DATABASES = [name for name in examples() if not (EXAMPLES / name / "test
 
 @pytest.mark.parametrize("example", WITHOUT_DATABASES)
 async def test_the_commands_of_a_readme_print_what_it_shows(tmp_path: Path, example: str) -> None:
-    """Real kubectl, a real server, the operator and every other program in a process of its own."""
+    """With real kubectl, a real server, and the operator and every other program in separate processes."""
     await replay_readme(EXAMPLES / example, folder=tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Equal seeds give equal runs: a failure found once can be found again."""
+"""Equal seeds cause equal runs: a failure that was found once can be found again."""
 
 from steersman.manager.manager import ManagerOptions
 from steersman.testing.cluster import Cluster
@@ -8,7 +8,7 @@ from tests.support.widgets import DEFINITION
 
 
 async def trace(seed: int, fault: str) -> list[tuple[str, str, bytes]]:
-    """Give everything that an operator and a user asked of the server, under one fault after each step."""
+    """Return all requests of an operator and a user, with one fault after each step."""
     options = ManagerOptions(definitions=[DEFINITION])
     async with Cluster.start(clock=FakeClock(), seed=seed) as cluster:
         async with cluster.running(parts_operator(), options=options):
@@ -21,7 +21,7 @@ async def trace(seed: int, fault: str) -> list[tuple[str, str, bytes]]:
 
 
 async def test_a_run_can_be_repeated_exactly() -> None:
-    """Clock, chance and transport are handed in, so nothing else decides what happens."""
+    """Clock, randomness and transport are injected, so nothing else determines what happens."""
     for fault in WATCH_FAULTS:
         first, second = await trace(3, fault), await trace(3, fault)
         assert len(first) > 20

@@ -1,4 +1,4 @@
-"""A whole operator under faults, at every step: the end is always the same, and nothing is left behind."""
+"""A whole operator under faults, at every step: the end state is always the same, and nothing is left behind."""
 
 import asyncio
 import gc
@@ -33,7 +33,7 @@ BROKEN = b'{"type":"ERROR","object":{"kind":"Status","status":"Failure","code":5
 
 
 def parts_operator(who: str = "") -> Operator:
-    """Give an operator that makes and prunes children, with a cleanup."""
+    """Return an operator that creates and prunes children, with a cleanup."""
     operator = Operator("parts")
 
     @operator.reconciler(Widget, owns=[ConfigMap])
@@ -53,7 +53,7 @@ def parts_operator(who: str = "") -> Operator:
 
 @asynccontextmanager
 async def running(seed: int = 1) -> AsyncIterator[Cluster]:
-    """Run the operator on a fresh cluster whose time the test moves."""
+    """Run the operator on a fresh cluster whose clock the test advances."""
     async with (
         Cluster.start(clock=FakeClock(), seed=seed) as cluster,
         cluster.running(parts_operator(), options=OPTIONS),
@@ -62,7 +62,7 @@ async def running(seed: int = 1) -> AsyncIterator[Cluster]:
 
 
 def clock_of(cluster: Cluster) -> FakeClock:
-    """Give the clock that the test moves."""
+    """Return the clock that the test advances."""
     assert isinstance(cluster.clock, FakeClock)
     return cluster.clock
 
@@ -103,17 +103,17 @@ WATCH_FAULTS: dict[str, Callable[[Cluster], None]] = {
 
 
 def is_right(widgets: list[Widget], children: list[ConfigMap]) -> bool:
-    """Tell whether the world is as the steps ask for."""
+    """Return whether the state is the one that the steps ask for."""
     sizes = {widget.name: (widget.spec.size, widget.status.size) for widget in widgets}
     living = {widget.uid for widget in widgets}
-    # What belonged to the object that was replaced is for the garbage collector.
+    # Children of the replaced object are left to the garbage collector.
     owned = [child.name for child in children if child.controller is not None and child.controller.uid in living]
     return sizes == {"a": (3, 3), "b": (1, 1)} and owned == ["a-0", "a-1", "a-2", "b-0"]
 
 
 @pytest.mark.parametrize("fault", WATCH_FAULTS)
-async def test_a_fault_of_all_watches_between_any_two_steps_loses_nothing(fault: str) -> None:
-    """Dropped, ended, expired, cut, silent: whatever happens to watches, the operator ends where it should."""
+async def test_a_watch_fault_between_any_two_steps_loses_nothing(fault: str) -> None:
+    """Dropped, ended, expired, cut, silent: after any fault of its watches the operator reaches the desired state."""
     for position in range(len(STEPS) + 1):
         async with running(seed=position) as cluster:
             for number, step in enumerate(STEPS):
@@ -127,7 +127,7 @@ async def test_a_fault_of_all_watches_between_any_two_steps_loses_nothing(fault:
             assert is_right(cluster.list(Widget), cluster.list(ConfigMap)), (fault, position)
 
 
-async def test_stopping_and_starting_at_any_step_of_the_event_loop_loses_nothing() -> None:
+async def test_a_restart_at_any_step_of_the_event_loop_loses_nothing() -> None:
     """Killed after each step of a reconcile: the next process finishes the work."""
     for steps in range(0, 120, 3):
         async with Cluster.start(clock=FakeClock(), seed=1) as cluster:
@@ -142,8 +142,8 @@ async def test_stopping_and_starting_at_any_step_of_the_event_loop_loses_nothing
                 assert cluster.list(Widget)[0].status.size == 3, steps
 
 
-async def test_a_server_that_lost_its_memory_is_followed() -> None:
-    """A restored backup has older versions than the cache: it must be noticed, not waited for."""
+async def test_a_server_restored_from_a_backup_is_followed() -> None:
+    """It has older versions than the cache: the operator must notice that instead of waiting for newer ones."""
     async with running() as cluster:
         backup = cluster.server.snapshot()
         for step in STEPS:
@@ -157,8 +157,8 @@ async def test_a_server_that_lost_its_memory_is_followed() -> None:
         assert [widget.status.size for widget in cluster.list(Widget)] == [1]
 
 
-async def test_a_server_that_is_away_for_a_while_is_waited_for() -> None:
-    """Restarted in place: what happened meanwhile is found."""
+async def test_the_operator_waits_for_a_server_that_is_unavailable() -> None:
+    """After a restart in place it finds what happened meanwhile."""
     async with running() as cluster:
         await _create(cluster)
         await cluster.settle()
@@ -177,7 +177,7 @@ async def test_a_server_that_is_away_for_a_while_is_waited_for() -> None:
 
 
 class Replica:
-    """One process of two: its own connection, whose writes are noted."""
+    """One of two processes, with its own connection, whose writes are recorded."""
 
     def __init__(self, server: ApiServer, clock: FakeClock, name: str, writes: list[str]) -> None:
         self.name = name
@@ -185,29 +185,31 @@ class Replica:
         options = ManagerOptions(
             election=ElectionOptions(name="op", namespace="default", identity=name), definitions=[DEFINITION]
         )
-        self.manager = Manager([parts_operator(name)], _Noting(self.faults, name, writes, clock), options, clock=clock)
+        self.manager = Manager(
+            [parts_operator(name)], _RecordingTransport(self.faults, name, writes, clock), options, clock=clock
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["asyncio.Task[None]"]:
-        """Run it; how it ends is its own affair."""
+        """Run it and ignore how it ends."""
         async with background(_quietly(self.manager), name=self.name) as task:
             yield task
 
 
 async def _quietly(manager: Manager) -> None:
-    # A replica that loses its lease, or its server, leaves; that is what is tested.
+    # A replica that loses its lease, or its server, stops; that is what is tested.
     with suppress(SteersmanError):
         await manager.run()
 
 
-class _Noting(InMemoryTransport):
-    """Notes every write to children that reached the server."""
+class _RecordingTransport(InMemoryTransport):
+    """Records every write to children that reached the server."""
 
     def __init__(self, faults: Faults, name: str, writes: list[str], clock: FakeClock) -> None:
-        super().__init__(_NotingApp(faults, name, writes), clock=clock)
+        super().__init__(_RecordingApp(faults, name, writes), clock=clock)
 
 
-class _NotingApp:
+class _RecordingApp:
     def __init__(self, faults: Faults, name: str, writes: list[str]) -> None:
         self._faults, self._name, self._writes = faults, name, writes
 
@@ -219,7 +221,7 @@ class _NotingApp:
 
 
 @pytest.mark.parametrize("end", ["killed", "cut off", "cut off from the lease only", "stopped"])
-async def test_no_two_leaders_write_whenever_the_first_one_ends(end: str) -> None:
+async def test_two_leaders_never_write_at_once_whenever_the_first_one_ends(end: str) -> None:
     """Killed, partitioned or stopped at any time: the writes of one replica never come between those of another."""
     for position in range(12):
         clock = FakeClock()
@@ -246,7 +248,8 @@ async def test_no_two_leaders_write_whenever_the_first_one_ends(end: str) -> Non
                     await clock.advance(5.0)
                 assert list_now(server, Widget)[0].status.size == 9
                 changes = [name for name, before in zip(writes, ["", *writes], strict=False) if name != before]
-                # Definitions are installed by every replica when it starts; what follows must change hands once.
+                # Every replica installs the CRDs when it starts; all later writes must change from one replica to the
+                # other once.
                 assert changes in (["first", "second"], ["first", "second", "first", "second"]), changes
                 last_of_first = max(index for index, name in enumerate(writes) if name == "first")
                 first_work_of_second = [i for i, name in enumerate(writes) if name == "second"][1:]
@@ -254,7 +257,7 @@ async def test_no_two_leaders_write_whenever_the_first_one_ends(end: str) -> Non
 
 
 async def test_nothing_is_left_behind_over_real_sockets() -> None:
-    """No task, no connection, no watch: what was opened is closed."""
+    """No task, connection or watch may stay open."""
     clock = RealClock()
     api = ApiServer(clock=clock)
     async with Server(api, clock=clock) as http:

@@ -1,4 +1,4 @@
-"""A server that is shown nonsense, and how much of it: modest by default, ``STEERSMAN_FUZZ=20`` for twenty times."""
+"""A server that gets invalid input; ``STEERSMAN_FUZZ=20`` sends twenty times as much as the default."""
 
 import logging
 import os
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-#: How many times the default amount of nonsense.
+#: Factor for the default number of examples.
 AMOUNT = int(os.environ.get("STEERSMAN_FUZZ", "1"))
 
 
 def amount(examples: int) -> settings:
-    """Give settings for so many examples, times what was asked for."""
+    """Return settings for that many examples, times the factor."""
     return settings(
         max_examples=examples * AMOUNT,
         deadline=None,
@@ -22,7 +22,7 @@ def amount(examples: int) -> settings:
 
 @pytest.fixture(autouse=True)
 def no_bugs(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Fail a test in which the server met a bug of its own: it says so in its log."""
+    """Fail a test in which the server logged an internal error."""
     caplog.set_level(logging.WARNING)
     yield
     bugs = [record for record in caplog.records if record.levelno >= logging.ERROR]

@@ -1,11 +1,11 @@
-"""What nonsense has brought to light, each with the answer of a real kube-apiserver v1.36.4."""
+"""Bugs that fuzzing has found, each with the answer of a real kube-apiserver v1.36.4."""
 
 import json
 from typing import Any
 
 import pytest
 
-from tests.fuzz.asking import Asking
+from tests.fuzz.fuzzed_server import FuzzedServer
 
 WIDGET = "/apis/demo.dev/v1/namespaces/default/widgets/a"
 DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/d"
@@ -23,9 +23,9 @@ NO_MAP = "json: cannot unmarshal {} into Go value of type map[string]interface {
 
 
 @pytest.fixture(scope="module")
-def asking() -> Asking:
-    """Give a server with a few objects."""
-    return Asking()
+def server() -> FuzzedServer:
+    """Return a server with a few objects."""
+    return FuzzedServer()
 
 
 def _replaced(value: Any) -> list[dict[str, Any]]:
@@ -87,33 +87,33 @@ def _replaced(value: Any) -> list[dict[str, Any]]:
         ),
     ],
 )
-def test_it_is_refused_in_the_same_words(  # noqa: PLR0913 - a row of the table
-    asking: Asking, *, method: str, path: str, media: str, body: Any, status: int, message: str
+def test_it_is_rejected_with_the_same_message(  # noqa: PLR0913 - a row of the table
+    server: FuzzedServer, *, method: str, path: str, media: str, body: Any, status: int, message: str
 ) -> None:
-    """A client's mistake is told to the client; it once ended in a traceback, or passed."""
-    answer = asking.ask(method, path, json.dumps(body).encode(), {"content-type": media})
+    """A client's mistake must be reported to the client; it once ended in a traceback, or was accepted."""
+    answer = server.ask(method, path, json.dumps(body).encode(), {"content-type": media})
     assert answer is not None
     assert (answer.status, json.loads(answer.body)["message"]) == (status, message)
 
 
 @pytest.mark.parametrize("number", ["1e999", "9" * 400, "9" * 5000])
-def test_numbers_beyond_floats_are_refused(asking: Asking, number: str) -> None:
+def test_numbers_beyond_floats_are_rejected(server: FuzzedServer, number: str) -> None:
     """Go has no infinite JSON numbers, and Python must not compute long ones."""
     kind = '"apiVersion":"demo.dev/v1","kind":"Widget","metadata":{"name":"n"}'
     body = f'{{{kind},"spec":{{"color":"red","replicas":{number}}}}}'
-    answer = asking.ask("POST", "/apis/demo.dev/v1/namespaces/default/widgets", body.encode())
+    answer = server.ask("POST", "/apis/demo.dev/v1/namespaces/default/widgets", body.encode())
     assert answer is not None
     assert answer.status == 400
     refused = f"json: cannot unmarshal number {number} into Go value of type float64"
     assert refused in json.loads(answer.body)["message"]
 
 
-def test_the_next_page_begins_after_the_last_object(asking: Asking) -> None:
+def test_the_next_page_begins_after_the_last_object(server: FuzzedServer) -> None:
     """A client that reads page by page sees each object once."""
     names: list[str] = []
     token = ""
     while True:
-        answer = asking.ask("GET", f"/api/v1/namespaces/default/configmaps?limit=2&continue={token}")
+        answer = server.ask("GET", f"/api/v1/namespaces/default/configmaps?limit=2&continue={token}")
         assert answer is not None
         page = json.loads(answer.body)
         names += [item["metadata"]["name"] for item in page["items"]]
@@ -124,11 +124,11 @@ def test_the_next_page_begins_after_the_last_object(asking: Asking) -> None:
     assert set("abcdef") <= set(names)
 
 
-def test_a_job_without_a_name_is_refused_by_its_missing_name(asking: Asking) -> None:
-    """The labels that a Job gives to its pods hold its name, before anybody has looked whether it has one."""
+def test_a_job_without_a_name_is_rejected_for_its_missing_name(server: FuzzedServer) -> None:
+    """The labels of a Job's pods contain its name, and are set before the name is validated."""
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "b"}]}}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {}, "spec": {"template": template}}
-    answer = asking.ask("POST", "/apis/batch/v1/namespaces/default/jobs", json.dumps(job).encode())
+    answer = server.ask("POST", "/apis/batch/v1/namespaces/default/jobs", json.dumps(job).encode())
     assert answer is not None
     assert answer.status == 422
     wanted = 'Job.batch "" is invalid: metadata.name: Required value: name or generateName is required'
@@ -136,36 +136,36 @@ def test_a_job_without_a_name_is_refused_by_its_missing_name(asking: Asking) -> 
 
 
 @pytest.mark.parametrize("media", ["application/yaml", "application/vnd.kubernetes.protobuf", JSON])
-def test_delete_options_that_cannot_be_read_are_the_mistake_of_the_client(asking: Asking, media: str) -> None:
-    """Whatever form they claim to have."""
-    answer = asking.ask("DELETE", MAP, b"k8s\0\xff\x00: [", {"content-type": media})
+def test_unreadable_delete_options_are_a_bad_request(server: FuzzedServer, media: str) -> None:
+    """In any format."""
+    answer = server.ask("DELETE", MAP, b"k8s\0\xff\x00: [", {"content-type": media})
     assert answer is not None
     assert answer.status == 400
 
 
 @pytest.mark.parametrize("version", [None, ""])
-def test_an_apply_without_a_version_to_check_is_an_apply(asking: Asking, version: str | None) -> None:
-    """A version that is null or empty is no precondition."""
+def test_an_apply_with_an_empty_version_has_no_precondition(server: FuzzedServer, version: str | None) -> None:
+    """A version that is null or empty does not count."""
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": version}}
     target = f"{MAP}?fieldManager=m&force=true"
-    answer = asking.ask("PATCH", target, json.dumps(config).encode(), {"content-type": APPLY})
+    answer = server.ask("PATCH", target, json.dumps(config).encode(), {"content-type": APPLY})
     assert answer is not None
     assert answer.status == 200
 
 
 @pytest.mark.parametrize("managed", [True, "x", [None], [True]])
-def test_owners_of_fields_that_are_none_are_quoted_as_they_are(asking: Asking, managed: Any) -> None:
-    """The object that a patch made unreadable is quoted, whatever the patch put into it."""
+def test_invalid_managed_fields_are_quoted_unchanged(server: FuzzedServer, managed: Any) -> None:
+    """The error quotes the object that a patch made unreadable, whatever the patch contains."""
     patch = [{"op": "add", "path": "/metadata/managedFields", "value": managed}]
-    answer = asking.ask("PATCH", MAP, json.dumps(patch).encode(), {"content-type": JSON_PATCH})
+    answer = server.ask("PATCH", MAP, json.dumps(patch).encode(), {"content-type": JSON_PATCH})
     assert answer is not None
     assert answer.status in (200, 422)
 
 
-def test_bytes_that_are_no_ascii_are_no_base64(asking: Asking) -> None:
-    """A character that base64 does not have may lie beyond ASCII."""
+def test_bytes_beyond_ascii_are_not_base64(server: FuzzedServer) -> None:
+    """An invalid character may be outside of ASCII."""
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"k": "\ufffd"}}
-    answer = asking.ask("POST", "/api/v1/namespaces/default/secrets", json.dumps(secret).encode())
+    answer = server.ask("POST", "/api/v1/namespaces/default/secrets", json.dumps(secret).encode())
     assert answer is not None
     assert answer.status == 400
     assert "illegal base64 data at input byte 0" in json.loads(answer.body)["message"]

@@ -59,8 +59,8 @@ async def _server() -> AsyncIterator[Server]:
         yield server
 
 
-async def _say(port: int, data: bytes) -> bytes:
-    """Say something, hang up, and hear whatever comes back."""
+async def _send(port: int, data: bytes) -> bytes:
+    """Send bytes, disconnect, and return the answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write(data)
@@ -75,17 +75,17 @@ async def _say(port: int, data: bytes) -> bytes:
 async def _converse(sayings: list[bytes]) -> None:
     async with _server() as server:
         async with asyncio.TaskGroup() as tasks:
-            asked = [tasks.create_task(_say(server.port, saying)) for saying in sayings]
+            asked = [tasks.create_task(_send(server.port, saying)) for saying in sayings]
         for answer in (task.result() for task in asked):
             assert not answer or answer.startswith(b"HTTP/1."), answer[:100]
             assert b" 500 " not in answer.partition(b"\r\n")[0], answer
-        assert b"200 OK" in await _say(server.port, GOOD[0]), "the server goes on"
+        assert b"200 OK" in await _send(server.port, GOOD[0]), "the server goes on"
 
 
 @given(st.lists(BROKEN | st.binary(max_size=300), min_size=20, max_size=20))
 @amount(15)
 def test_any_bytes_get_an_http_answer_or_none(sayings: list[bytes]) -> None:
-    """Port scanners, broken proxies and other protocols must not end a server, nor make it answer nonsense."""
+    """Port scanners, broken proxies and other protocols must neither end a server nor get an invalid answer."""
     asyncio.run(_converse(sayings))
 
 
@@ -94,7 +94,7 @@ async def _over_tls(data: bytes) -> None:
     pair = CertificateAuthority.create("fuzz", clock=clock).issue_server(["127.0.0.1"])
     listen = Listen(tls=server_context(certificate=pair.certificate, key=pair.key))
     async with Server(ApiServer(clock=clock), clock=clock, listen=listen, limits=ServerLimits(drain=0.2)) as server:
-        await _say(server.port, data)
+        await _send(server.port, data)
         trusting = ssl.create_default_context()
         trusting.check_hostname = False
         trusting.verify_mode = ssl.CERT_NONE
@@ -107,6 +107,6 @@ async def _over_tls(data: bytes) -> None:
 
 @given(st.sampled_from([GOOD[0], b"\x16\x03\x01\x02\x00\x01"]) | st.binary(min_size=1, max_size=200))
 @amount(8)
-def test_what_is_no_tls_does_not_disturb_a_server_that_speaks_it(data: bytes) -> None:
-    """Browsers and scripts ask for plain HTTP on the wrong port every day."""
+def test_bytes_that_are_not_tls_do_not_disturb_a_tls_server(data: bytes) -> None:
+    """Browsers and scripts often send plain HTTP to the wrong port."""
     asyncio.run(_over_tls(data))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fuzz.asking import Asking, recorded_protobuf, recorded_sequences
 from tests.fuzz.conftest import amount
+from tests.fuzz.fuzzed_server import FuzzedServer, recorded_protobuf, recorded_sequences
 
 WIDGETS = "/apis/demo.dev/v1/namespaces/default/widgets"
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -22,7 +22,7 @@ PATCHES = (
     "application/apply-patch+yaml",
 )
 
-#: Scalars that Go, Python and JSON see differently.
+#: Scalars that Go, Python and JSON treat differently.
 ODD = st.sampled_from(
     [None, True, 0, -1, 1.5, 1e300, 2**63, -(2**63) - 1, "", "a", "\0", "\ud800", "é" * 70, "..", "a/b", "1", "x" * 300]
 )
@@ -71,16 +71,16 @@ JSON = st.recursive(
 
 
 @pytest.fixture(scope="module")
-def asking() -> Asking:
-    """Give a server that all nonsense of this file goes to: what one request broke, the next would find."""
-    return Asking()
+def server() -> FuzzedServer:
+    """Return a server for all examples of this file, so that a later request finds what an earlier one broke."""
+    return FuzzedServer()
 
 
-def _still_works(asking: Asking) -> None:
-    answer = asking.ask("GET", f"{MAPS}?limit=1")
+def _still_works(server: FuzzedServer) -> None:
+    answer = server.ask("GET", f"{MAPS}?limit=1")
     assert answer is not None
     assert answer.status == 200
-    assert asking.server.objects.version > 0
+    assert server.server.objects.version > 0
 
 
 def _mutated(value: Any, data: st.DataObject) -> Any:
@@ -98,10 +98,10 @@ def _mutated(value: Any, data: st.DataObject) -> Any:
 
 @given(st.data())
 @amount(120)
-def test_recorded_requests_with_one_thing_wrong(asking: Asking, data: st.DataObject) -> None:
-    """Real requests reach deep into the server; a mistake in one must be the client's problem alone."""
+def test_recorded_requests_with_one_mutation(server: FuzzedServer, data: st.DataObject) -> None:
+    """Real requests reach deep into the server; a mistake in one must be an error of that client only."""
     sequence = recorded_sequences()[data.draw(st.integers(0, len(recorded_sequences()) - 1))]
-    asking.play(sequence)
+    server.play(sequence)
     steps = [*sequence.setup, *sequence.steps]
     step = steps[data.draw(st.integers(0, len(steps) - 1))]
     body, path, headers = step.body, step.path, dict(step.headers)
@@ -121,22 +121,24 @@ def test_recorded_requests_with_one_thing_wrong(asking: Asking, data: st.DataObj
                 )
             )
     headers.pop("authorization", None)
-    asking.ask(step.method, path, body, headers)
-    _still_works(asking)
+    server.ask(step.method, path, body, headers)
+    _still_works(server)
 
 
 @given(st.sampled_from(["POST", "PUT", "PATCH"]), st.sampled_from(TARGETS), JSON, st.sampled_from(PATCHES))
 @amount(200)
-def test_any_document_as_object_or_patch(asking: Asking, method: str, target: str, document: Any, media: str) -> None:
-    """Types are not what they should be anywhere: nothing may be taken for granted."""
+def test_any_document_as_object_or_patch(
+    server: FuzzedServer, method: str, target: str, document: Any, media: str
+) -> None:
+    """Any value may have a wrong type; nothing may be taken for granted."""
     headers = {"content-type": media if method == "PATCH" else "application/json"}
     path = target if method != "POST" else target.rpartition("/")[0]
     path = WIDGETS if path.endswith("/a") else path
-    asking.ask(method, f"{path}?fieldManager=fuzz&dryRun=All", json.dumps(document).encode(), headers)
+    server.ask(method, f"{path}?fieldManager=fuzz&dryRun=All", json.dumps(document).encode(), headers)
     if isinstance(document, dict):
         document = {**document, "metadata": {"name": "a", "resourceVersion": "1"}}
-        asking.ask(method, f"{path}?fieldManager=fuzz&force=true", json.dumps(document).encode(), headers)
-    _still_works(asking)
+        server.ask(method, f"{path}?fieldManager=fuzz&force=true", json.dumps(document).encode(), headers)
+    _still_works(server)
 
 
 POINTERS = st.lists(
@@ -157,11 +159,11 @@ OPERATIONS = st.lists(
 
 @given(st.sampled_from(TARGETS), OPERATIONS)
 @amount(120)
-def test_any_json_patch(asking: Asking, target: str, operations: Any) -> None:
-    """Operations move, copy and remove anything, including what every object must have."""
+def test_any_json_patch(server: FuzzedServer, target: str, operations: Any) -> None:
+    """Operations move, copy and remove anything, including mandatory fields."""
     headers = {"content-type": PATCHES[0]}
-    asking.ask("PATCH", target, json.dumps(operations).encode(), headers)
-    _still_works(asking)
+    server.ask("PATCH", target, json.dumps(operations).encode(), headers)
+    _still_works(server)
 
 
 YAML = st.text(alphabet="abyn:- \n\t{}[]&*!|>'\"#%?,0123456789.eE~<", max_size=60)
@@ -169,26 +171,26 @@ YAML = st.text(alphabet="abyn:- \n\t{}[]&*!|>'\"#%?,0123456789.eE~<", max_size=6
 
 @given(st.sampled_from(["POST", "PATCH"]), YAML)
 @amount(100)
-def test_any_text_as_yaml(asking: Asking, method: str, text: str) -> None:
-    """YAML has anchors, tags, merges and many ways to be wrong."""
+def test_any_text_as_yaml(server: FuzzedServer, method: str, text: str) -> None:
+    """YAML has anchors, tags, merges and many invalid forms."""
     media = "application/apply-patch+yaml" if method == "PATCH" else "application/yaml"
     target = f"{WIDGETS}/y?fieldManager=fuzz" if method == "PATCH" else WIDGETS
     for body in (text, f"apiVersion: demo.dev/v1\nkind: Widget\nmetadata:\n  name: y\nspec:\n  {text}"):
-        asking.ask(method, target, body.encode(), {"content-type": media})
-    _still_works(asking)
+        server.ask(method, target, body.encode(), {"content-type": media})
+    _still_works(server)
 
 
 @given(st.sampled_from(recorded_protobuf()), st.data())
 @amount(150)
-def test_mutated_protobuf(asking: Asking, recorded: tuple[str, bytes], data: st.DataObject) -> None:
-    """Lengths, wire types and field numbers are an attacker's in a binary format."""
+def test_mutated_protobuf(server: FuzzedServer, recorded: tuple[str, bytes], data: st.DataObject) -> None:
+    """In a binary format an attacker controls lengths, wire types and field numbers."""
     path, body = recorded
     for _ in range(data.draw(st.integers(1, 4))):
         place = data.draw(st.integers(0, len(body)))
         width = data.draw(st.sampled_from([0, 1, 1, 2, 10]))
         body = body[:place] + data.draw(st.binary(max_size=3)) + body[place + width :]
-    asking.ask("POST", path, body, {"content-type": "application/vnd.kubernetes.protobuf"})
-    _still_works(asking)
+    server.ask("POST", path, body, {"content-type": "application/vnd.kubernetes.protobuf"})
+    _still_works(server)
 
 
 QUERY = st.dictionaries(
@@ -233,13 +235,13 @@ QUERY = st.dictionaries(
     QUERY,
 )
 @amount(250)
-def test_any_query(asking: Asking, method: str, path: str, query: dict[str, str]) -> None:
-    """Selectors, versions and options are parsed before anything else; each has its own grammar."""
+def test_any_query(server: FuzzedServer, method: str, path: str, query: dict[str, str]) -> None:
+    """Selectors, versions and options are parsed first; each has its own grammar."""
     if method == "DELETE":
-        query = {**query, "dryRun": "All"}  # the next example wants something to read
+        query = {**query, "dryRun": "All"}  # the next example needs an object to read
     text = "&".join(f"{key}={quote(value)}" for key, value in query.items())
-    asking.ask(method, f"{path}?{text}", b"{}")
-    _still_works(asking)
+    server.ask(method, f"{path}?{text}", b"{}")
+    _still_works(server)
 
 
 @given(
@@ -252,12 +254,12 @@ def test_any_query(asking: Asking, method: str, path: str, query: dict[str, str]
     )
 )
 @amount(120)
-def test_any_continue_token(asking: Asking, token: bytes) -> None:
-    """Tokens come back from clients, who may have kept them for a year or made them up."""
+def test_any_continue_token(server: FuzzedServer, token: bytes) -> None:
+    """Clients may send a token that is a year old or invented."""
     for text in (base64.urlsafe_b64encode(token).decode().rstrip("="), quote(token)):
         for path in (WIDGETS, "/apis/demo.dev/v1/widgets"):
-            asking.ask("GET", f"{path}?limit=2&continue={text}")
-    _still_works(asking)
+            server.ask("GET", f"{path}?limit=2&continue={text}")
+    _still_works(server)
 
 
 _DEEP = 50_000
@@ -288,28 +290,28 @@ _MEDIAS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_bombs_are_refused_or_stored_but_never_go_off(asking: Asking, name: str) -> None:
+def test_bombs_are_rejected_or_stored_but_do_no_harm(server: FuzzedServer, name: str) -> None:
     """A small request must not cost much time or memory, nor overflow the stack."""
     for path in (WIDGETS, MAPS):
-        asking.ask("POST", path, BOMBS[name], {"content-type": _MEDIAS.get(name, "application/json")})
+        server.ask("POST", path, BOMBS[name], {"content-type": _MEDIAS.get(name, "application/json")})
     for media in PATCHES:
-        asking.ask("PATCH", f"{WIDGETS}/a?fieldManager=fuzz", BOMBS[name], {"content-type": media})
-    asking.ask("GET", WIDGETS)
-    asking.ask("GET", f"{WIDGETS}/b", headers={"accept": "application/yaml"})
-    _still_works(asking)
+        server.ask("PATCH", f"{WIDGETS}/a?fieldManager=fuzz", BOMBS[name], {"content-type": media})
+    server.ask("GET", WIDGETS)
+    server.ask("GET", f"{WIDGETS}/b", headers={"accept": "application/yaml"})
+    _still_works(server)
 
 
-def test_refused_requests_leave_nothing_behind() -> None:
+def test_rejected_requests_leave_nothing_behind() -> None:
     """A client that is always wrong must not fill the memory of a server that runs for days."""
-    asking = Asking()
+    server = FuzzedServer()
 
-    def nonsense(number: int) -> None:
-        asking.ask("POST", WIDGETS, b'{"metadata":{"name":"n%d"},"spec":{"color":"pink"}}' % number)
-        asking.ask("POST", MAPS, b'{"metadata":{"name":"n%d!"}' % number)
-        asking.ask("GET", f"{WIDGETS}/nobody-{number}")
-        asking.ask("GET", f"{WIDGETS}?labelSelector=app%3Dn{number}&limit=1")
-        asking.ask("GET", f"/apis/group-{number}.example.com/v1/things")
-        asking.ask(
+    def invalid_requests(number: int) -> None:
+        server.ask("POST", WIDGETS, b'{"metadata":{"name":"n%d"},"spec":{"color":"pink"}}' % number)
+        server.ask("POST", MAPS, b'{"metadata":{"name":"n%d!"}' % number)
+        server.ask("GET", f"{WIDGETS}/nobody-{number}")
+        server.ask("GET", f"{WIDGETS}?labelSelector=app%3Dn{number}&limit=1")
+        server.ask("GET", f"/apis/group-{number}.example.com/v1/things")
+        server.ask(
             "PATCH",
             f"{WIDGETS}/a?fieldManager=m{number}&dryRun=All",
             b'{"spec":{"max":%d}}' % number,
@@ -318,7 +320,7 @@ def test_refused_requests_leave_nothing_behind() -> None:
 
     def objects_after(rounds: range) -> int:
         for number in rounds:
-            nonsense(number)
+            invalid_requests(number)
         gc.collect()
         return len(gc.get_objects())
 
@@ -326,5 +328,5 @@ def test_refused_requests_leave_nothing_behind() -> None:
     before = objects_after(range(300, 800))
     assert objects_after(range(800, 1500)) - before < 200
     for number in range(100):
-        asking.ask("GET", f"{WIDGETS}?watch=true&resourceVersion=1&labelSelector=n%3D{number}")
-    assert len(asking.server.hub) == 0
+        server.ask("GET", f"{WIDGETS}?watch=true&resourceVersion=1&labelSelector=n%3D{number}")
+    assert len(server.server.hub) == 0

@@ -1,4 +1,4 @@
-"""Bodies of requests: duplicates, what Go tolerates, and the words for what it does not."""
+"""Bodies of requests: duplicates, what Go tolerates, and the messages for what it rejects."""
 
 from typing import Any
 
@@ -8,15 +8,15 @@ from steersman.errors import DecodeError
 from steersman.golang.strict_json import decode_json, settle_numbers
 
 
-def test_duplicate_fields_are_named_wherever_they_are() -> None:
+def test_duplicate_fields_are_reported_at_any_place() -> None:
     """The last one counts; each is reported with its whole path."""
     decoded = decode_json(b'{"a":1,"b":[{"c":1,"c":2}],"a":{"d":1,"d":1}}')
     assert decoded.value == {"a": {"d": 1}, "b": [{"c": 2}]}
     assert decoded.duplicates == ["b[0].c", "a", "a.d"]
 
 
-def test_escapes_that_look_like_quotes_are_no_duplicates() -> None:
-    """The quick test counts quotes; a text that hides one must not be reported."""
+def test_escaped_quotes_are_not_duplicates() -> None:
+    """The fast check counts quotes; a text that contains one must not be reported."""
     decoded = decode_json(b'{"a":"\\u0022","b":"\\""}')
     assert (decoded.value, decoded.duplicates) == ({"a": '"', "b": '"'}, [])
 
@@ -43,8 +43,8 @@ def test_broken_unicode_is_replaced() -> None:
         (b"1 2", "invalid character '2' after top-level value"),
     ],
 )
-def test_what_is_no_json_is_refused_in_gos_words(raw: bytes, text: str) -> None:
-    """The message is what kubectl shows."""
+def test_invalid_json_has_the_message_of_go(raw: bytes, text: str) -> None:
+    """Kubectl shows it."""
     with pytest.raises(DecodeError) as refused:
         decode_json(raw)
     assert str(refused.value) == text
@@ -64,20 +64,20 @@ def test_what_is_no_json_is_refused_in_gos_words(raw: bytes, text: str) -> None:
     ],
 )
 def test_numbers_are_stored_as_the_server_writes_them(value: Any, stored: Any) -> None:
-    """A whole float reads as an integer in Go, so it must be written as one."""
+    """A whole float is an integer in Go, so it must be written as one."""
     settled = settle_numbers(value)
     assert settled == stored
     assert type(settled) is type(stored)
 
 
-def test_a_float_anywhere_is_told_of() -> None:
-    """Numbers with a fraction are settled before they are stored, so nothing may hide that there are some."""
+def test_a_float_at_any_place_is_reported() -> None:
+    """Numbers with a fraction are normalised before they are stored, so none may be missed."""
     plain, floats = decode_json(b'{"a":[1,{"b":"2.5"}]}'), decode_json(b'{"a":[1,{"b":2.5}],"c":1e3}')
     assert (plain.has_floats, floats.has_floats) == (False, True)
     assert floats.value == {"a": [1, {"b": 2.5}], "c": 1000.0}
 
 
-def test_integers_beyond_64_bits_are_told_of() -> None:
+def test_integers_beyond_64_bits_are_reported() -> None:
     """They become floats before they are stored; nineteen digits may be such a number, eighteen never are."""
     assert decode_json(b'{"a":9223372036854775808}').has_huge
     assert not decode_json(b'{"a":999999999999999999,"b":123}').has_huge

@@ -28,13 +28,13 @@ from steersman.golang import text as go_text
         ("\x7f", "\x7f", '"\\x7f"'),
     ],
 )
-def test_values_are_printed_as_go_prints_them(value: Any, plain: str, syntax: str) -> None:
-    """Messages of the API server quote values in these forms, and clients compare messages."""
+def test_values_are_formatted_as_in_go(value: Any, plain: str, syntax: str) -> None:
+    """Messages of the API server quote values in these formats, and clients compare messages."""
     assert go_text.plain(value) == plain
     assert go_text.syntax(value) == syntax
 
 
-def test_types_are_named_as_go_names_them() -> None:
-    """Type errors name the type that was found."""
+def test_types_are_named_as_in_go() -> None:
+    """Type errors name the actual type."""
     names = [go_text.type_name(value) for value in ({}, [], "", True, 1, 1.5, None)]
     assert names == ["map[string]interface {}", "[]interface {}", "string", "bool", "int64", "float64", "<nil>"]

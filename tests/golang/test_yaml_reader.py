@@ -1,4 +1,4 @@
-"""YAML means here what it means to kube-apiserver and kubectl, and no text makes reading it take long."""
+"""YAML has the same meaning as in kube-apiserver and kubectl, and no input takes long to read."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from steersman.golang.numbers import settled_number
 from steersman.golang.yaml_reader import YamlError, read_yaml, read_yaml_documents
 
 RECORDED = [json.loads(line) for line in (Path(__file__).parents[1] / "golden" / "yaml.jsonl").read_text().splitlines()]
-#: libyaml and Go's port of it have gone different ways here; none of it is about what a value means.
+#: libyaml and Go's port of it differ here, but never in the meaning of a value.
 PARSED_DIFFERENTLY = {
     "[ e:]": "a colon at the end of a plain scalar in brackets",
     "[e:]": "a colon at the end of a plain scalar in brackets",
@@ -25,7 +25,7 @@ PARSED_DIFFERENTLY = {
 
 
 def settled(value: Any) -> Any:
-    """Return a value as the server has it once it has read the JSON."""
+    """Return a value as the server sees it after reading the JSON."""
     if isinstance(value, dict):
         return {key: settled(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -34,7 +34,7 @@ def settled(value: Any) -> Any:
 
 
 def difference(recorded: dict[str, Any]) -> str:
-    """Return how reading a text differs from what was recorded; empty if it does not."""
+    """Return how the result of reading a text differs from the recording, or an empty text."""
     text = recorded["yaml"]
     try:
         document = read_yaml(text)
@@ -43,20 +43,20 @@ def difference(recorded: dict[str, Any]) -> str:
     # As JSON: True is not 1, and 1.0 is not 1.
     if json.dumps(document.value, sort_keys=True) != json.dumps(settled(recorded.get("json")), sort_keys=True):
         return f"{text!r}: {document.value!r}"
-    # Go repeats what it says about an anchor at each of its aliases.
+    # Go repeats an error about an anchor at each of its aliases.
     wanted, found = recorded.get("strict", ""), document.strict_error
     return "" if wanted == found or ("*" in text and wanted and found) else f"{text!r}: {found}"
 
 
 def test_texts_are_read_as_kubernetes_reads_them() -> None:
-    """What is a number to the server must be one here: a manifest must mean the same in tests and in a cluster."""
+    """A number for the server must be one here: a manifest must mean the same in tests and in a cluster."""
     compared = [recorded for recorded in RECORDED if recorded["yaml"] not in PARSED_DIFFERENTLY]
     assert len(compared) == len(RECORDED) - len(PARSED_DIFFERENTLY)
     assert [found for recorded in compared if (found := difference(recorded))] == []
 
 
 def test_only_the_first_document_of_a_body_is_read() -> None:
-    """The server reads the first document and ignores what follows, whatever it is."""
+    """The server reads the first document and ignores the rest."""
     assert read_yaml(b"a: 1\n---\nb: " + b"[" * 100_000).value == {"a": 1}
 
 
@@ -66,7 +66,7 @@ def test_every_document_of_a_file_is_read_with_its_line() -> None:
     assert [(document.value, document.line) for document in documents] == [({"a": 1}, 1), (None, 2), ({"b": 2}, 3)]
 
 
-def test_a_fault_in_the_syntax_is_reported_before_any_other() -> None:
+def test_a_syntax_error_is_reported_before_any_other() -> None:
     """Go parses a whole document before it decodes it, and clients compare messages."""
     with pytest.raises(YamlError, match="did not find expected"):
         read_yaml("a: !!int x\nb: [\n")
@@ -81,7 +81,7 @@ def test_changing_one_place_of_an_alias_does_not_change_another() -> None:
 
 
 class Counted:
-    """Counts the events that a parser hands out and the values that are copied: the work that a text causes."""
+    """Counts the events of a parser and the copied values, which is the work that a text causes."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.events = self.copies = 0
@@ -103,7 +103,7 @@ class Counted:
 
     @property
     def work(self) -> int:
-        """Both together."""
+        """The sum of both."""
         return self.events + self.copies
 
 
@@ -114,29 +114,29 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 
 
 def merge_bomb(levels: int) -> str:
-    """Write objects each of which merges the one before ten times."""
+    """Return objects each of which merges the previous one ten times."""
     lines = ["a0: &a0 {k: v}"]
     lines += [f"a{i}: &a{i} {{<<: [{','.join([f'*a{i - 1}'] * 10)}]}}" for i in range(1, levels)]
     return "\n".join(lines)
 
 
 def alias_bomb(levels: int) -> str:
-    """Write lists each of which holds the one before ten times."""
+    """Return lists each of which contains the previous one ten times."""
     lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x,x]"]
     lines += [f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]" for i in range(1, levels)]
     return "\n".join(lines)
 
 
 @pytest.mark.parametrize("bomb", [merge_bomb(8), merge_bomb(12), alias_bomb(8), alias_bomb(12)])
-def test_a_bomb_of_aliases_costs_no_more_than_go_allows(bomb: str, counted: Counted) -> None:
+def test_an_alias_bomb_costs_no_more_than_go_allows(bomb: str, counted: Counted) -> None:
     """507 bytes kept the server busy for a minute: each level was decoded again for every alias of it."""
     with pytest.raises(YamlError, match="document contains excessive aliasing"):
         read_yaml(bomb)
     assert counted.work < 450_000
 
 
-def test_an_alias_to_a_long_string_cannot_fill_the_memory(counted: Counted) -> None:
-    """A megabyte that is named a thousand times is a gigabyte as soon as it is written as JSON."""
+def test_an_alias_of_a_long_string_cannot_fill_the_memory(counted: Counted) -> None:
+    """A megabyte that is repeated a thousand times is a gigabyte once it is written as JSON."""
     text = f"a: &a {'x' * 1_000_000}\nb: [{','.join(['*a'] * 1000)}]"
     with pytest.raises(YamlError, match="excessive aliasing"):
         read_yaml(text)
@@ -144,14 +144,14 @@ def test_an_alias_to_a_long_string_cannot_fill_the_memory(counted: Counted) -> N
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
-def test_nesting_is_refused_before_it_costs_anything(opening: str, counted: Counted) -> None:
-    """The C library looks at every open bracket for every token: a hundred thousand of them would take minutes."""
+def test_deep_nesting_is_rejected_before_it_costs_anything(opening: str, counted: Counted) -> None:
+    """The C library scans every open bracket for every token: a hundred thousand of them would take minutes."""
     with pytest.raises(YamlError, match="exceeded max depth of 1000"):
         read_yaml(opening * 100_000)
     assert counted.events < 4_000
 
 
-def test_many_values_inside_deep_nesting_are_refused_early(counted: Counted) -> None:
+def test_many_values_inside_deep_nesting_are_rejected_early(counted: Counted) -> None:
     """A token inside a thousand brackets costs the C library a thousand steps."""
     text = "[" * 900 + "1," * 400_000 + "]" * 900
     with pytest.raises(YamlError, match="more than 500000 values"):
@@ -159,8 +159,8 @@ def test_many_values_inside_deep_nesting_are_refused_early(counted: Counted) -> 
     assert counted.events < 70_000
 
 
-def test_an_alias_is_counted_like_what_it_stands_for() -> None:
-    """The count is the same as that of a text without aliases: otherwise Go's limit would mean something else here."""
+def test_an_alias_counts_as_much_as_the_value_it_refers_to() -> None:
+    """The count is that of a text without aliases: otherwise Go's limit would mean something else here."""
     small = f"a: &a [{','.join('x' * 90)}]\nb: [{','.join(['*a'] * 90)}]\n"
     assert len(read_yaml(small).value["b"]) == 90
     with pytest.raises(YamlError, match="excessive aliasing"):

@@ -1,4 +1,4 @@
-"""What is written as YAML is read back the same, and looks as kubectl prints it."""
+"""YAML that we write is read back unchanged, and looks like the output of kubectl."""
 
 import pytest
 
@@ -17,13 +17,13 @@ from steersman.golang.yaml_writer import write_sorted_yaml, write_yaml
         ({"a1": 1, "a01": 2, "a-b": 3, "aB": 4, "A": 5}, "A: 5\na-b: 3\na1: 1\na01: 2\naB: 4\n"),
     ],
 )
-def test_an_answer_in_yaml_is_what_go_writes(value: dict[str, object], text: str) -> None:
+def test_yaml_is_written_as_go_does(value: dict[str, object], text: str) -> None:
     """Recorded from ``sigs.k8s.io/yaml`` v1.6.0: scripts compare such texts."""
     assert write_sorted_yaml(value) == text
     assert read_yaml(text).value == value
 
 
 def test_a_shared_value_is_written_twice() -> None:
-    """People and patches cannot deal with anchors."""
+    """Users and patches cannot handle anchors."""
     shared = {"x": [1]}
     assert write_yaml([{"a": shared, "b": shared}]) == "a:\n  x:\n  - 1\nb:\n  x:\n  - 1\n"

@@ -1,4 +1,4 @@
-"""The guides for newcomers, typed literally in a shell; `make scaffold-check` does the same with real downloads."""
+"""The guides for newcomers, executed literally in a shell; `make scaffold-check` does the same with real downloads."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from tools.scaffold_check import NEEDS_CLUSTER
 from tools.typed_guide import follow
 
 ROOT = Path(__file__).parents[2]
-#: Commands that set up an environment: they need a network, and this one is set up.
+#: Commands that set up an environment: they need a network, and this environment is set up.
 SET_UP = re.compile(r"pip install|python3 -m venv|\. \.venv/bin/activate")
 #: Programs that a reader has before the first line.
 GIVEN = {"python3", "python", "pip", "make", "mkdir", "cd", "export", "kubectl", "."}
@@ -31,13 +31,13 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def is_typed(command: str) -> bool:
-    """Return whether a command needs neither a network nor a cluster of the reader's."""
+    """Return whether a command needs neither a network nor a cluster of the reader."""
     return SET_UP.match(command) is None and NEEDS_CLUSTER.match(command) is None
 
 
 @pytest.mark.parametrize("guide", ["first-operator", "development", "projects"])
 def test_a_guide_works_as_written(guide: str, tmp_path: Path, environment: dict[str, str]) -> None:
-    """A newcomer copies what is there, in the order in which it is there, and has nothing else."""
+    """A newcomer copies the commands in the order of the page, and has nothing else."""
     page = (ROOT / "docs" / f"{guide}.md").read_text(encoding="utf-8")
     folder = tmp_path / "empty"
     folder.mkdir()
@@ -46,7 +46,7 @@ def test_a_guide_works_as_written(guide: str, tmp_path: Path, environment: dict[
 
 
 def test_the_readme_of_a_new_project_works_as_written(tmp_path: Path, environment: dict[str, str]) -> None:
-    """It is the first page that the author of an operator reads, and nobody else tries it."""
+    """It is the first page that the author of an operator reads, and no other test runs it."""
     follow("```console\n$ steer init fleet --domain example.com\n```\n", tmp_path, environment)
     readme = (tmp_path / "README.md").read_text(encoding="utf-8")
     commands = follow(readme, tmp_path, environment, is_typed=is_typed)
@@ -59,7 +59,7 @@ def test_the_readme_of_a_new_project_works_as_written(tmp_path: Path, environmen
 
 
 def check_installed(commands: list[str]) -> None:
-    """Assert that every program of the commands was there before, or was installed by one of them."""
+    """Assert that every program of the commands existed before, or was installed by one of them."""
     named = [name for command in commands for name in requirements_of(command)]
     programs = GIVEN.union(*(programs_of(name, set()) for name in named)) if named else GIVEN | {"steer"}
     for command in commands:
@@ -75,7 +75,7 @@ def requirements_of(command: str) -> list[str]:
 
 
 def programs_of(name: str, seen: set[str]) -> set[str]:
-    """Return the programs of a package and of everything that it needs."""
+    """Return the programs of a package and of all its dependencies."""
     if name in seen:
         return set()
     seen.add(name)
@@ -86,8 +86,8 @@ def programs_of(name: str, seen: set[str]) -> set[str]:
     return programs.union(*(programs_of(one, seen) for one in wanted))
 
 
-def test_the_guides_have_the_words_that_people_search_for() -> None:
-    """Whoever knows Kubernetes, controller-runtime or kopf looks for their words."""
+def test_the_guides_contain_the_words_that_users_search_for() -> None:
+    """A user who knows Kubernetes, controller-runtime or kopf searches for their words."""
     text = "".join(page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
     words = ["CRD", "RBAC", "webhook", "leader election", "informer", "finalizer", "owner reference"]
     assert [word for word in words if word.lower() not in text.lower()] == []
@@ -96,7 +96,7 @@ def test_the_guides_have_the_words_that_people_search_for() -> None:
 
 
 def test_the_names_in_the_glossary_exist() -> None:
-    """Names change; a glossary that is wrong is worse than none."""
+    """Names change; a wrong glossary is worse than none."""
     text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     owners = {"ctx": Context, "operator": Operator, "cluster": Cluster, "client": Client}
     used = re.findall(rf"`(?:await )?({'|'.join(owners)})\.([a-z]\w*)", text)

@@ -1,4 +1,4 @@
-"""What a person reads who asks why an object is as it is."""
+"""What a user reads who asks why an object is in its state."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -33,7 +33,7 @@ RUN = Reconcile(
 VIEW = ObjectView(object=SITE)
 
 
-def test_the_whole_story_of_an_object_that_waits_for_a_pod() -> None:
+def test_an_object_that_waits_for_a_pod_is_explained() -> None:
     """The page that the guide shows: one sentence, what comes next, and each run with its causes and writes."""
     not_ready = ConditionRecord("Ready", "False", "WaitingForPods", "2 of 3 pods are ready")
     first = replace(
@@ -102,7 +102,7 @@ _PAUSED = KeyState(KeyPhase.PAUSED, detail="paused by hand")
     ids=lambda case: case.expected,
 )
 def test_one_sentence_says_whether_it_is_ready(case: Case) -> None:
-    """Whoever is called at night reads this line only; a condition about an earlier spec must not answer for this."""
+    """During an incident only this line is read; a condition about an earlier spec must not count."""
     assert sentence(case.view) == case.expected
 
 
@@ -125,13 +125,13 @@ def test_one_sentence_says_whether_it_is_ready(case: Case) -> None:
         (KeyState(KeyPhase.PAUSED), "after `steer resume`; a deletion is still cleaned up."),
     ],
 )
-def test_it_is_told_what_happens_next(state: KeyState, expected: str) -> None:
-    """An object that waits looks like one that is forgotten, unless the next moment is named."""
+def test_the_explanation_says_what_happens_next(state: KeyState, expected: str) -> None:
+    """An object that waits looks like a forgotten one, unless the time of the next run is shown."""
     assert next_run(replace(VIEW, state=state), NOW) == f"Next run: {expected}"
 
 
-def test_a_run_that_failed_tells_all_it_did_before() -> None:
-    """The writes of a failed run are the ones that are looked for."""
+def test_a_failed_run_shows_its_writes() -> None:
+    """Users search for the writes of a failed run."""
     run = replace(
         _FAILED,
         causes=(
@@ -175,3 +175,10 @@ def test_a_run_that_failed_tells_all_it_did_before() -> None:
 def test_a_duration_is_short(seconds: float, expected: str) -> None:
     """Two units are enough to plan with."""
     assert duration(seconds) == expected
+
+
+def test_a_start_of_the_operator_is_one_cause_however_many_objects_it_found() -> None:
+    """Every owned object that exists is a cause of the first run; the reader needs one sentence."""
+    run = replace(RUN, causes=(CauseRecord(CauseType.EXISTS, SITE), CauseRecord(CauseType.EXISTS, POD)))
+    lines = explain(replace(VIEW, reconciles=(run,)), NOW)
+    assert lines[3].endswith("reconcile 7, 4.1 ms, because the operator has just started")

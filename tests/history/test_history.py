@@ -1,4 +1,4 @@
-"""What is remembered of an operator's reconciles, and what is dropped when there is no room."""
+"""What is stored about an operator's reconciles, and what is dropped at the limits."""
 
 import threading
 from datetime import UTC, datetime
@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from steersman.history.history import History, HistoryLimits
 from steersman.history.records import (
@@ -33,14 +34,14 @@ def named(name: str) -> ObjectName:
 
 
 def run(name: str, number: int, message: str = "") -> Reconcile:
-    """Make a reconcile."""
+    """Return a reconcile."""
     return Reconcile(
         controller="site", object=named(name), uid="u", number=number, started=NOW, seconds=0.001, message=message
     )
 
 
-def test_a_reconcile_comes_back_as_it_was_added() -> None:
-    """Records are kept as bytes: a field that is lost on the way would be missing in every view."""
+def test_a_record_is_read_as_it_was_added() -> None:
+    """Records are stored as bytes: a field lost in encoding would be missing in every view."""
     full = Reconcile(
         controller="site",
         object=named("a"),
@@ -70,8 +71,8 @@ def test_a_reconcile_comes_back_as_it_was_added() -> None:
     assert history.last(named("a")) == full
 
 
-def test_each_object_keeps_its_newest() -> None:
-    """A busy object must not push out the last words of a quiet one."""
+def test_each_object_keeps_its_newest_records() -> None:
+    """A busy object must not push out the last records of a quiet one."""
     history = History(HistoryLimits(per_object=3))
     history.add(run("quiet", 1))
     for number in range(50):
@@ -83,8 +84,8 @@ def test_each_object_keeps_its_newest() -> None:
 
 
 @pytest.mark.parametrize("limits", [HistoryLimits(records=10), HistoryLimits(bytes=1000)])
-def test_the_whole_is_bounded_in_number_and_in_bytes(limits: HistoryLimits) -> None:
-    """Ten thousand objects with twenty records each would be 100 MB; the oldest of all goes first."""
+def test_the_total_is_bounded_in_number_and_in_bytes(limits: HistoryLimits) -> None:
+    """Ten thousand objects with twenty records each would be 100 MB; the oldest of all is dropped first."""
     history = History(limits)
     for number in range(200):
         history.add(run(f"site-{number}", number, "x" * 50))
@@ -95,7 +96,7 @@ def test_the_whole_is_bounded_in_number_and_in_bytes(limits: HistoryLimits) -> N
     assert len(history.objects()) == len(history)
 
 
-def test_a_record_that_is_larger_than_all_room_is_not_kept() -> None:
+def test_a_record_larger_than_the_limit_is_not_kept() -> None:
     """The limit holds whatever an author writes into a message."""
     history = History(HistoryLimits(bytes=500))
     history.add(run("a", 1, "x" * 1000))
@@ -103,8 +104,8 @@ def test_a_record_that_is_larger_than_all_room_is_not_kept() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 60) | st.none())))
-def test_the_books_agree_whatever_happens(steps: list[tuple[str, int | None]]) -> None:
-    """Numbers and bytes are counted while records come, go and are forgotten: they must be those of the records."""
+def test_the_counts_agree_with_the_records(steps: list[tuple[str, int | None]]) -> None:
+    """Numbers and bytes are counted while records are added and dropped: they must be those of the records."""
     history = History(HistoryLimits(per_object=3, records=6, bytes=900))
     for number, (name, size) in enumerate(steps):
         if size is None:
@@ -132,7 +133,7 @@ def test_listeners_are_notified_until_they_end() -> None:
 
 
 def test_it_can_be_read_while_another_thread_adds() -> None:
-    """The web view reads from its own thread; an OrderedDict that changes while it is read raises."""
+    """The web view reads in its own thread; an OrderedDict that changes during iteration raises."""
     history = History(HistoryLimits(per_object=5, records=50))
     stop, failures = threading.Event(), list[BaseException]()
 
@@ -151,3 +152,31 @@ def test_it_can_be_read_while_another_thread_adds() -> None:
     stop.set()
     reader.join()
     assert failures == []
+
+
+def test_one_huge_record_does_not_push_out_the_others() -> None:
+    """A text of megabytes in one object must not erase what is known of all other objects."""
+    history = History(HistoryLimits(bytes=100_000))
+    for number in range(10):
+        history.add(run(f"quiet-{number}", 1))
+    many = tuple(FieldChange("p" * 100, "b" * 60, "a" * 60) for _ in range(8))
+    huge = replace(
+        run("huge", 1, "m" * 1_000_000),
+        writes=tuple(WriteRecord(Verb.CHANGED, named(f"child-{number}"), "1", many) for number in range(1000)),
+        conditions=(ConditionRecord("Ready", "False", "Broken", "c" * 1_000_000),),
+        events=(EventRecord("Warning", "Broken", "e" * 1_000_000),),
+    )
+    history.add(huge)
+    assert len(history) == 11
+    assert history.bytes < 20_000
+    [kept] = history.of(named("huge"))
+    assert (kept.is_cut, kept.writes[0].more_changes, kept.number) == (True, 8, 1)
+
+
+def test_equal_kinds_of_two_groups_are_two_objects() -> None:
+    """``Cluster`` of two vendors in one operator: their runs must not mix."""
+    history = History()
+    one, other = named("a")._replace(group="one.example.com"), named("a")._replace(group="two.example.com")
+    for name, number in ((one, 1), (other, 2)):
+        history.add(replace(run("a", number), object=name))
+    assert [[found.number for found in history.of(name)] for name in (one, other)] == [[1], [2]]

@@ -12,5 +12,5 @@ def document(name: str = "a", version: str = "1", **more: Any) -> dict[str, Any]
 
 
 def wire(document: dict[str, Any]) -> bytes:
-    """Write an object as servers do: compact."""
+    """Return an object as servers encode it: compact."""
     return json.dumps(document, separators=(",", ":")).encode()

@@ -1,4 +1,4 @@
-"""A list/watch server that does what it is told: for faults that a good server never shows."""
+"""A scripted list/watch server, for faults that a healthy server never shows."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,22 +11,22 @@ JSON = [("content-type", "application/json")]
 
 
 def status(code: int, reason: str, message: str = "no") -> bytes:
-    """Write a failure as servers do."""
+    """Return a failure as servers encode it."""
     return wire({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message})
 
 
 @dataclass
 class ScriptedServer:
-    """Holds objects, answers lists and watches of them, and breaks on demand."""
+    """Holds objects, answers lists and watches of them, and fails on demand."""
 
     objects: dict[str, dict[str, Any]] = field(default_factory=dict)
     version: int = 100
-    #: Answers to give, one a request, before serving properly: a status and a body, or "reset".
+    #: Answers for the next requests, before serving normally: a status and a body, or "reset".
     failures: list[tuple[int, bytes] | str] = field(default_factory=list)
     knows_watch_list: bool = True
     log: list[str] = field(default_factory=list)
     streams: list[Stream] = field(default_factory=list)
-    #: What happened, with the version of each: a watch replays what came after its own.
+    #: Past events with their versions: a watch replays those after its own version.
     history: list[tuple[int, bytes]] = field(default_factory=list)
 
     def handle(self, request: Request, exchange: Exchange) -> None:
@@ -64,17 +64,17 @@ class ScriptedServer:
 
     @staticmethod
     def frame(event: str, shown: dict[str, Any]) -> bytes:
-        """Write one event."""
+        """Encode one event."""
         return wire({"type": event, "object": shown}) + b"\n"
 
     def bookmark(self, *, initial: bool = False) -> bytes:
-        """Write a bookmark of the present version."""
+        """Encode a bookmark of the current version."""
         annotations = {"k8s.io/initial-events-end": "true"} if initial else {}
         metadata = {"resourceVersion": str(self.version), "annotations": annotations}
         return self.frame("BOOKMARK", {"kind": "Widget", "apiVersion": "example.com/v1", "metadata": metadata})
 
     def send(self, data: bytes) -> None:
-        """Write bytes to every open watch."""
+        """Send bytes to every open watch."""
         for stream in list(self.streams):
             stream.write(data)
 
@@ -90,22 +90,22 @@ class ScriptedServer:
             "metadata": {**metadata, **more},
             "spec": spec,
         }
-        self._tell(self.frame(event, self.objects[name]), tell=tell)
+        self._notify(self.frame(event, self.objects[name]), tell=tell)
 
     def delete(self, name: str, *, tell: bool = True) -> None:
         """Delete an object."""
         self.version += 1
         gone = self.objects.pop(name)
         gone["metadata"]["resourceVersion"] = str(self.version)
-        self._tell(self.frame("DELETED", gone), tell=tell)
+        self._notify(self.frame("DELETED", gone), tell=tell)
 
-    def _tell(self, frame: bytes, *, tell: bool) -> None:
+    def _notify(self, frame: bytes, *, tell: bool) -> None:
         if tell:
             self.history.append((self.version, frame))
             self.send(frame)
 
     def close(self) -> None:
-        """End every watch properly."""
+        """End every watch cleanly."""
         for stream in list(self.streams):
             stream.close()
 

@@ -1,4 +1,4 @@
-"""The informer against a server that misbehaves on demand."""
+"""The informer with a server that misbehaves on demand."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -32,7 +32,7 @@ def make(server: ScriptedServer, clock: FakeClock, selection: Selection | None =
 async def running(
     server: ScriptedServer, clock: FakeClock, selection: Selection | None = None
 ) -> AsyncIterator[tuple[Informer[Unstructured], list[str]]]:
-    """Run an informer with a handler that writes down what it is told."""
+    """Run an informer with a handler that records its changes."""
     informer = make(server, clock, selection)
     told: list[str] = []
     informer.add_handler(lambda change: told.append(describe(change)))
@@ -42,19 +42,19 @@ async def running(
 
 
 def describe(change: Change) -> str:
-    """Write a change down in short."""
+    """Describe a change in short."""
     marks = {Added: "+", Updated: "~", Deleted: "-"}
     return f"{marks[type(change)]}{record_of(change).key.name}"
 
 
 def names(informer: Informer[Unstructured]) -> list[str]:
-    """Return the names of what is cached."""
+    """Return the names of the cached objects."""
     return sorted(widget.name for widget in informer)
 
 
 @pytest.mark.parametrize("knows_watch_list", [True, False])
 async def test_the_first_state_arrives_by_stream_or_by_list(knows_watch_list: bool) -> None:
-    """A server without WatchList is served as well."""
+    """A server without WatchList is supported as well."""
     server = ScriptedServer(knows_watch_list=knows_watch_list)
     server.put("a")
     server.put("b")
@@ -64,8 +64,8 @@ async def test_the_first_state_arrives_by_stream_or_by_list(knows_watch_list: bo
         assert told == ["+a", "+b"]
 
 
-async def test_changes_follow_and_the_store_has_them_before_the_handlers() -> None:
-    """A handler that looks into the cache finds what it was told of."""
+async def test_changes_are_in_the_store_before_handlers_are_called() -> None:
+    """A handler that reads the cache finds the change that it was called for."""
     server = ScriptedServer()
     clock = FakeClock()
     informer = make(server, clock)
@@ -79,8 +79,8 @@ async def test_changes_follow_and_the_store_has_them_before_the_handlers() -> No
     assert seen == [True, True]
 
 
-async def test_a_watch_that_ends_is_resumed_where_it_was() -> None:
-    """The normal end of a watch costs no list and no wait."""
+async def test_a_watch_that_ends_is_resumed_at_its_version() -> None:
+    """The normal end of a watch causes no list and no wait."""
     server = ScriptedServer()
     async with running(server, clock := FakeClock()) as (informer, told):
         server.put("a")
@@ -93,8 +93,8 @@ async def test_a_watch_that_ends_is_resumed_where_it_was() -> None:
         assert (names(informer), told) == (["a", "b"], ["+a", "+b"])
 
 
-async def test_what_happened_while_the_watch_was_broken_is_not_lost() -> None:
-    """Change, deletion and addition in a gap arrive once each."""
+async def test_changes_while_the_watch_was_broken_are_not_lost() -> None:
+    """A change, a deletion and an addition in a gap arrive once each."""
     server = ScriptedServer()
     server.put("a")
     server.put("b")
@@ -108,7 +108,7 @@ async def test_what_happened_while_the_watch_was_broken_is_not_lost() -> None:
         assert told == ["+a", "+b", "-a", "~b", "+c"]
 
 
-async def test_deletions_in_a_gap_that_history_has_lost_are_found() -> None:
+async def test_deletions_in_a_gap_beyond_the_history_are_found() -> None:
     """410: the new state is compared with the old one, so that no deleted object stays."""
     server = ScriptedServer()
     server.put("a")
@@ -134,8 +134,8 @@ async def test_a_recreated_object_is_a_deletion_and_an_addition() -> None:
         assert told == ["+a", "-a", "+a"]
 
 
-async def test_events_that_come_twice_are_told_once() -> None:
-    """After a reconnect a server may repeat itself."""
+async def test_duplicate_events_are_delivered_once() -> None:
+    """After a reconnect a server may repeat events."""
     server = ScriptedServer()
     async with running(server, clock := FakeClock()) as (_, told):
         server.put("a")
@@ -170,7 +170,7 @@ async def test_a_deletion_overtaken_by_an_older_event_stays() -> None:
         "reset",
     ],
 )
-async def test_a_storm_of_failures_ends_in_a_true_replica(failure: tuple[int, bytes] | str) -> None:
+async def test_after_any_failures_the_cache_is_correct(failure: tuple[int, bytes] | str) -> None:
     """Whatever a server answers for a while, afterwards nothing is missing; the handlers notice nothing."""
     server = ScriptedServer()
     server.put("a")
@@ -186,8 +186,8 @@ async def test_a_storm_of_failures_ends_in_a_true_replica(failure: tuple[int, by
         assert informer.freshness().reason == ""
 
 
-async def test_a_silent_watch_is_found_and_replaced() -> None:
-    """Half-open: the connection lives, but nothing comes; the cache must not be frozen forever."""
+async def test_a_silent_watch_is_detected_and_replaced() -> None:
+    """Half-open: the connection is up, but nothing arrives; the cache must not be frozen forever."""
     server = ScriptedServer()
     async with running(server, clock := FakeClock()) as (informer, _):
         server.streams.clear()
@@ -197,8 +197,8 @@ async def test_a_silent_watch_is_found_and_replaced() -> None:
         assert names(informer) == ["a"]
 
 
-async def test_a_drip_of_bytes_does_not_keep_a_dead_watch() -> None:
-    """Bytes that never become an event keep nothing up to date, however regularly they come."""
+async def test_a_trickle_of_bytes_does_not_keep_a_dead_watch_open() -> None:
+    """Bytes that never become an event update nothing, however regularly they arrive."""
     server = ScriptedServer()
     async with running(server, clock := FakeClock()) as (informer, _):
         server.put("a", tell=False)
@@ -210,8 +210,8 @@ async def test_a_drip_of_bytes_does_not_keep_a_dead_watch() -> None:
         assert names(informer) == ["a"]
 
 
-async def test_a_watch_that_the_server_does_not_end_is_ended_here() -> None:
-    """A server is asked to end each watch after 5 to 10 minutes; one that only repeats itself is not believed."""
+async def test_a_watch_that_the_server_does_not_end_is_ended_by_the_client() -> None:
+    """Each watch has a timeout of 5 to 10 minutes; a server that exceeds it and only repeats events is not trusted."""
     server = ScriptedServer()
     async with running(server, clock := FakeClock()) as (informer, _):
         server.put("a", tell=False)
@@ -223,8 +223,8 @@ async def test_a_watch_that_the_server_does_not_end_is_ended_here() -> None:
         assert names(informer) == ["a"]
 
 
-async def test_a_quiet_watch_with_bookmarks_is_left_alone() -> None:
-    """Silence is not death: a server has nothing to say about a kind that does not change."""
+async def test_a_quiet_watch_with_bookmarks_stays_open() -> None:
+    """Silence does not mean failure: a kind that does not change has no events."""
     server = ScriptedServer()
     async with running(server, clock := FakeClock()):
         for _ in range(4):
@@ -235,7 +235,7 @@ async def test_a_quiet_watch_with_bookmarks_is_left_alone() -> None:
 
 
 async def test_a_watch_cut_in_the_middle_of_an_event_loses_nothing() -> None:
-    """Half an event is no event."""
+    """Half an event is discarded."""
     server = ScriptedServer()
     async with running(server, clock := FakeClock()) as (informer, told):
         server.put("a", tell=False)
@@ -248,7 +248,7 @@ async def test_a_watch_cut_in_the_middle_of_an_event_loses_nothing() -> None:
         assert (names(informer), told) == (["a"], ["+a"])
 
 
-async def test_bookmarks_reach_no_handler_but_move_the_place_to_resume() -> None:
+async def test_bookmarks_reach_no_handler_but_update_the_version() -> None:
     """A quiet kind resumes from the last bookmark instead of listing again."""
     server = ScriptedServer()
     async with running(server, clock := FakeClock()) as (_, told):
@@ -261,8 +261,8 @@ async def test_bookmarks_reach_no_handler_but_move_the_place_to_resume() -> None
         assert told == []
 
 
-async def test_what_is_no_object_of_the_kind_is_left_out() -> None:
-    """An unknown event type, another kind and broken metadata do not stop the rest."""
+async def test_invalid_events_are_skipped() -> None:
+    """An unknown event type, another kind and invalid metadata do not stop the rest."""
     server = ScriptedServer()
     async with running(server, clock := FakeClock()) as (informer, told):
         server.send(b'{"type":"HELLO","object":{}}\n')
@@ -273,8 +273,8 @@ async def test_what_is_no_object_of_the_kind_is_left_out() -> None:
         assert (names(informer), told) == (["a"], ["+a"])
 
 
-async def test_a_late_handler_gets_everything_as_initial() -> None:
-    """Controllers that join later see the same world."""
+async def test_a_late_handler_gets_all_objects_as_initial() -> None:
+    """Controllers that join later see the same state."""
     server = ScriptedServer()
     server.put("a")
     async with running(server, clock := FakeClock()) as (informer, _):
@@ -287,7 +287,7 @@ async def test_a_late_handler_gets_everything_as_initial() -> None:
 
 
 async def test_a_slow_handler_does_not_delay_the_others() -> None:
-    """Each handler has a buffer and a pace of its own."""
+    """Each handler has a buffer and a task of its own."""
     server = ScriptedServer()
     clock = FakeClock()
     informer = make(server, clock)
@@ -311,7 +311,7 @@ async def test_a_slow_handler_does_not_delay_the_others() -> None:
         assert slow == fast
 
 
-async def test_a_flood_of_changes_lets_others_run_in_between() -> None:
+async def test_a_flood_of_changes_lets_other_tasks_run() -> None:
     """Twenty thousand objects at the start must not freeze leases, probes and timers."""
     server = ScriptedServer()
     for number in range(1000):
@@ -333,8 +333,8 @@ async def test_a_flood_of_changes_lets_others_run_in_between() -> None:
     assert order.index("others") < 300
 
 
-async def test_a_raising_handler_skips_one_change_and_goes_on() -> None:
-    """A bug in one handler costs one change of that handler."""
+async def test_a_raising_handler_skips_one_change_and_continues() -> None:
+    """A bug in one handler loses one change of that handler."""
     server = ScriptedServer()
     clock = FakeClock()
     informer = make(server, clock)
@@ -356,8 +356,8 @@ async def test_a_raising_handler_skips_one_change_and_goes_on() -> None:
         assert good == ["+b"]
 
 
-async def test_resync_repeats_everything_to_those_who_asked_and_asks_no_server() -> None:
-    """A resync is a look at what is cached."""
+async def test_resync_repeats_all_objects_to_its_handlers_without_a_request() -> None:
+    """A resync iterates over the cache."""
     server = ScriptedServer()
     server.put("a")
     async with running(server, clock := FakeClock()) as (informer, others):
@@ -377,10 +377,10 @@ async def test_resync_repeats_everything_to_those_who_asked_and_asks_no_server()
     ("code", "reason", "error", "words"),
     [(404, "NotFound", NotFound, "does not serve Widget"), (403, "Forbidden", Forbidden, "not allowed")],
 )
-async def test_a_kind_that_is_missing_or_forbidden_says_so_and_starts_when_it_comes(
+async def test_a_missing_or_forbidden_kind_is_reported_and_starts_when_it_is_served(
     code: int, reason: str, error: type[Exception], words: str
 ) -> None:
-    """Optional kinds: wait with a clear reason, begin by themselves."""
+    """Optional kinds wait with a clear reason and start by themselves."""
     server = ScriptedServer(failures=[(code, status(code, reason))] * 3)
     async with running(server, clock := FakeClock()) as (informer, told):
         freshness = informer.freshness()
@@ -403,8 +403,8 @@ async def test_a_nudge_ends_the_wait() -> None:
         assert informer.is_synced
 
 
-async def test_a_kind_that_goes_takes_its_objects_along() -> None:
-    """When a CRD is deleted its cache empties, and says why."""
+async def test_a_removed_kind_removes_its_objects() -> None:
+    """When a CRD is deleted its cache is emptied, with the reason."""
     server = ScriptedServer()
     server.put("a")
     async with running(server, clock := FakeClock()) as (informer, told):
@@ -415,7 +415,7 @@ async def test_a_kind_that_goes_takes_its_objects_along() -> None:
         assert "does not serve Widget" in informer.freshness().reason
 
 
-async def test_waiting_for_sync_says_what_stands_in_the_way() -> None:
+async def test_waiting_for_sync_reports_the_reason() -> None:
     """'Timed out' alone explains nothing."""
     clock = FakeClock()
     server = ScriptedServer(failures=[(403, status(403, "Forbidden", "user may not list widgets"))] * 99)
@@ -432,7 +432,7 @@ async def _waited(informer: Informer[Unstructured]) -> str:
     return str(caught.value)
 
 
-async def test_several_namespaces_are_one_replica() -> None:
+async def test_several_namespaces_are_one_cache() -> None:
     """A list of one namespace never deletes the objects of another."""
     clock = FakeClock()
     server = ScriptedServer()
@@ -443,8 +443,8 @@ async def test_several_namespaces_are_one_replica() -> None:
         assert names(informer) == ["a"]
 
 
-async def test_freshness_tells_the_age_of_the_last_word() -> None:
-    """Health can tell a quiet kind from a dead watch."""
+async def test_freshness_is_the_age_of_the_last_event() -> None:
+    """A health check must distinguish a quiet kind from a dead watch."""
     server = ScriptedServer()
     async with running(server, clock := FakeClock()) as (informer, _):
         await clock.advance(20.0)
@@ -454,8 +454,8 @@ async def test_freshness_tells_the_age_of_the_last_word() -> None:
         assert informer.freshness().age == 0.0
 
 
-async def test_typed_handlers_get_objects_and_none_can_change_the_cache() -> None:
-    """Reads are fresh objects: changing one changes nothing else."""
+async def test_typed_handlers_get_objects_and_cannot_change_the_cache() -> None:
+    """Each read returns a new object: changing it changes nothing else."""
     server = ScriptedServer()
     server.put("a", spec={"n": 1})
     clock = FakeClock()
@@ -478,7 +478,7 @@ async def test_typed_handlers_get_objects_and_none_can_change_the_cache() -> Non
 
 
 async def test_user_indexes_and_selectors_answer_from_the_cache() -> None:
-    """Listers answer the questions that reconcilers ask."""
+    """Listers answer the queries of reconcilers."""
     server = ScriptedServer()
     server.put("a", labels={"app": "web"}, spec={"node": "n1"})
     server.put("b", spec={"node": "n2"})
@@ -520,7 +520,7 @@ async def test_used_as_a_context_it_is_synced_inside_and_gone_outside() -> None:
     assert server.streams == []
 
 
-async def test_a_transform_shrinks_what_is_kept() -> None:
+async def test_a_transform_shrinks_the_cached_object() -> None:
     """Memory is saved before the store, not after."""
     server = ScriptedServer()
     server.put("a", spec={"big": "x" * 1000})

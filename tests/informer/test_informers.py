@@ -1,4 +1,4 @@
-"""Informers that come and go while others run."""
+"""Informers that start and stop while others run."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,30 +16,30 @@ from steersman.testing.fake_clock import FakeClock
 CONFIG_MAPS = resource_of(ConfigMap)
 
 
-class Told:
-    """A handler that writes down what it is told."""
+class RecordingHandler:
+    """A handler that records its changes."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
     def __call__(self, change: Change) -> None:
-        """Write it down."""
+        """Record the change."""
         initial = isinstance(change, Added) and change.is_initial
         self.lines.append(f"{'initial ' if initial else ''}{type(change).__name__} {record_of(change).key.name}")
 
 
 @asynccontextmanager
 async def informers_of(cluster: Cluster) -> AsyncIterator[Informers]:
-    """Run a collection of informers against the cluster."""
+    """Run a collection of informers on the cluster."""
     async with Informers(ApiConnection(cluster.transport, cluster.clock, cluster.randomness)) as informers:
         yield informers
 
 
-async def test_a_follower_is_told_what_was_there_and_what_comes(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """The boundary between the two is what lets a notifier stay silent about old objects."""
+async def test_a_follower_gets_existing_objects_and_later_changes(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """With a boundary between the two a notifier can ignore old objects."""
     await cluster.client.create(ConfigMap(meta("old")))
     async with informers_of(cluster) as informers:
-        told = Told()
+        told = RecordingHandler()
         informers.follow(CONFIG_MAPS, told)
         await fake_clock.settle()
         await cluster.client.create(ConfigMap(meta("new")))
@@ -48,9 +48,9 @@ async def test_a_follower_is_told_what_was_there_and_what_comes(cluster: Cluster
 
 
 async def test_followers_share_a_watch_and_the_last_one_ends_it(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Ten notifiers of one kind must not be ten watches, and none of them must leave one behind."""
+    """Ten notifiers of one kind must not open ten watches, and must not leave one behind."""
     async with informers_of(cluster) as informers:
-        first, second = Told(), Told()
+        first, second = RecordingHandler(), RecordingHandler()
         one, two = informers.follow(CONFIG_MAPS, first), informers.follow(CONFIG_MAPS, second)
         await fake_clock.settle()
         assert len(cluster.faults.watches("/configmaps")) == 1
@@ -66,11 +66,11 @@ async def test_followers_share_a_watch_and_the_last_one_ends_it(cluster: Cluster
         assert len(informers) == 0
 
 
-async def test_a_selection_has_a_watch_of_its_own(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Followers with different wishes do not see each other's objects."""
+async def test_a_selector_has_its_own_watch(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Followers with different selectors do not see each other's objects."""
     async with informers_of(cluster) as informers:
-        told = Told()
-        informers.follow(CONFIG_MAPS, Told())
+        told = RecordingHandler()
+        informers.follow(CONFIG_MAPS, RecordingHandler())
         informers.follow(CONFIG_MAPS, told, Selection(label_selector="app=web"))
         await fake_clock.settle()
         await cluster.client.create(ConfigMap(meta("other")))
@@ -79,11 +79,11 @@ async def test_a_selection_has_a_watch_of_its_own(cluster: Cluster, fake_clock: 
     assert told.lines == ["Added web"]
 
 
-async def test_an_informer_that_was_asked_for_outlives_its_followers(cluster: Cluster, fake_clock: FakeClock) -> None:
+async def test_an_informer_that_was_requested_outlives_its_followers(cluster: Cluster, fake_clock: FakeClock) -> None:
     """A controller's cache must not end because a follower leaves."""
     async with informers_of(cluster) as informers:
         kept = informers.get(ConfigMap)
-        following = informers.follow(CONFIG_MAPS, Told())
+        following = informers.follow(CONFIG_MAPS, RecordingHandler())
         assert following.informer is kept
         await fake_clock.settle()
         following.end()
@@ -96,9 +96,9 @@ async def test_an_informer_that_was_asked_for_outlives_its_followers(cluster: Cl
 async def test_following_again_starts_over(cluster: Cluster, fake_clock: FakeClock) -> None:
     """A handler that is added again gets the current state, marked as initial."""
     async with informers_of(cluster) as informers:
-        informers.follow(CONFIG_MAPS, Told()).end()
+        informers.follow(CONFIG_MAPS, RecordingHandler()).end()
         await cluster.client.create(ConfigMap(meta("a")))
-        told = Told()
+        told = RecordingHandler()
         informers.follow(CONFIG_MAPS, told)
         await fake_clock.settle()
     assert told.lines == ["initial Added a"]

@@ -17,7 +17,7 @@ from tests.informer.test_informer import WIDGETS
 
 
 class Recorder:
-    """A replica that writes down its calls."""
+    """A replica that records its calls."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -44,7 +44,7 @@ class Recorder:
         self.calls.append(f"report {type(error).__name__}")
 
     def heard(self) -> None:
-        """Ignore it: it says nothing about the order."""
+        """Ignore the call, since it is irrelevant for the order."""
 
 
 def _name(raw: Raw) -> str:
@@ -60,7 +60,7 @@ def start(server: ScriptedServer, clock: FakeClock, *, watch_list: bool = True) 
 
 
 async def test_a_streamed_state_is_complete_before_it_is_committed() -> None:
-    """Whatever arrives before the bookmark belongs to the new state, everything after it is a change."""
+    """Objects that arrive before the bookmark belong to the new state, everything after it is a change."""
     server = ScriptedServer()
     server.put("a")
     server.put("b")
@@ -75,7 +75,7 @@ async def test_a_streamed_state_is_complete_before_it_is_committed() -> None:
     assert replica.calls[-2:] == ["commit", "apply a"]
 
 
-async def test_a_listed_state_is_kept_page_by_page_and_then_watched() -> None:
+async def test_a_listed_state_is_stored_page_by_page_and_then_watched() -> None:
     """A server without WatchList gets the same replica."""
     server = ScriptedServer()
     server.put("a")
@@ -104,8 +104,8 @@ async def test_cancelling_a_step_loses_no_event() -> None:
     assert server.streams == []
 
 
-async def test_a_failure_is_reported_and_waited_out_unless_nudged() -> None:
-    """A kind may be served by now: then the rest of the back-off is only delay."""
+async def test_a_failure_is_reported_and_retried_after_a_delay_or_a_nudge() -> None:
+    """The kind may be served by now: then the rest of the back-off only delays."""
     server = ScriptedServer(failures=[(404, status(404, "NotFound"))] * 2)
     clock = FakeClock()
     driver, replica = start(server, clock)

@@ -1,4 +1,4 @@
-"""Records: what is kept of an object, and that cutting managedFields out of bytes cuts nothing else."""
+"""Records: what is stored of an object, and that removing managedFields from the bytes removes nothing else."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ GVK = GroupVersionKind("example.com", "v1", "Widget")
 MANAGED = [{"manager": "m", "operation": "Update", "fieldsV1": {"f:spec": {"f:n": {}, 'k:{"a":"}]"}': {}}}}]
 
 
-def test_the_machinery_fields_are_there_without_decoding() -> None:
+def test_indexed_fields_are_available_without_decoding() -> None:
     """Queues, indexes and predicates work on records alone."""
     owner = {"apiVersion": "v1", "kind": "A", "name": "x", "uid": "u", "controller": True}
     record = RecordReader(GVK).read(
@@ -42,8 +42,8 @@ def test_the_machinery_fields_are_there_without_decoding() -> None:
 
 
 @pytest.mark.parametrize("place", ["first", "middle", "last", "only"])
-def test_managed_fields_are_cut_wherever_they_stand(place: str) -> None:
-    """Servers sort metadata in different orders."""
+def test_managed_fields_are_removed_at_any_position(place: str) -> None:
+    """Servers order metadata differently."""
     rest: dict[str, Any] = {"name": "a", "namespace": "ns", "resourceVersion": "1"}
     metadata = {
         "first": {"managedFields": MANAGED, **rest},
@@ -57,8 +57,8 @@ def test_managed_fields_are_cut_wherever_they_stand(place: str) -> None:
     assert kept == whole
 
 
-def test_only_the_objects_own_managed_fields_are_cut() -> None:
-    """An object that carries another object, or the word in a text, keeps those."""
+def test_only_the_objects_own_managed_fields_are_removed() -> None:
+    """An object that contains another object, or the word in a text, keeps those."""
     text = '{"managedFields":[]},"managedFields":'
     for inner in ({"managedFields": MANAGED}, {"note": text}, {"managedFields": "text"}):
         whole = document(managedFields=MANAGED, annotations={"a": text}, spec={"template": {"metadata": inner}})
@@ -67,8 +67,8 @@ def test_only_the_objects_own_managed_fields_are_cut() -> None:
         assert kept == whole
 
 
-def test_an_object_in_any_layout_is_understood() -> None:
-    """A server that prints with spaces is slower, not wrong."""
+def test_an_object_in_any_formatting_is_parsed() -> None:
+    """A server that sends spaces is slower, not wrong."""
     whole = document(managedFields=MANAGED)
     kept = json.loads(RecordReader(GVK).read(json.dumps(whole, indent=2).encode()).data)
     del whole["metadata"]["managedFields"]
@@ -76,20 +76,20 @@ def test_an_object_in_any_layout_is_understood() -> None:
 
 
 def test_items_of_a_list_get_their_kind() -> None:
-    """Lists of built-in kinds say the kind once; a cached object must know its own."""
+    """Lists of built-in kinds contain the kind once; a cached object must have its own."""
     record = RecordReader(GVK).read(b'{"metadata":{"name":"a"}}')
     assert json.loads(record.data) == {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}}
 
 
 def test_records_share_equal_labels() -> None:
-    """Thousands of pods with the same labels hold them once."""
+    """Thousands of pods with the same labels store them once."""
     reader = RecordReader(GVK)
     first, second = (reader.read(wire(document(name, labels={"app": "web"}))) for name in "ab")
     assert first.labels is second.labels
 
 
 def test_a_transform_drops_parts_of_the_object() -> None:
-    """Memory is the user's to save."""
+    """Users decide which parts they need."""
 
     def without_spec(whole: dict[str, Any]) -> dict[str, Any]:
         whole.pop("spec", None)
@@ -100,8 +100,8 @@ def test_a_transform_drops_parts_of_the_object() -> None:
 
 
 @pytest.mark.parametrize("bad", [b"", b"[]", b"{}", b'{"metadata":{"name":1}}', b'{"metadata":{"name":"a"}', b"\xff"])
-def test_what_is_no_object_is_refused(bad: bytes) -> None:
-    """The border raises one kind of error, whatever comes."""
+def test_bytes_that_are_not_an_object_are_rejected(bad: bytes) -> None:
+    """The parser raises one type of error for any input."""
     with pytest.raises(DecodeError):
         RecordReader(GVK).read(bad)
 
@@ -118,10 +118,10 @@ JSON = st.recursive(
 
 @settings(max_examples=200)
 @given(spec=JSON, managed=JSON, before=JSON, spaced=st.booleans(), spec_first=st.booleans())
-def test_cutting_equals_decoding_and_deleting(
+def test_removing_from_bytes_equals_decoding_and_deleting(
     *, spec: Any, managed: Any, before: Any, spaced: bool, spec_first: bool
 ) -> None:
-    """The shortcut through the bytes never differs from the long way."""
+    """The fast path must never differ from the general one."""
     metadata = {"annotations": {"x": json.dumps(before)}, "managedFields": managed, "name": "a"}
     whole = {"kind": "Widget", "metadata": metadata, "spec": spec}
     if spec_first:

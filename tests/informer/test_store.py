@@ -22,7 +22,7 @@ def record(name: str = "a", version: str = "1", **more: Any) -> Record:
 
 
 def test_a_new_object_is_added_and_a_newer_version_updates_it() -> None:
-    """The plain course of things."""
+    """The normal sequence."""
     store = Store()
     first, second = record(version="1"), record(version="2")
     assert store.put(first) == [Added(first)]
@@ -31,22 +31,22 @@ def test_a_new_object_is_added_and_a_newer_version_updates_it() -> None:
 
 
 @pytest.mark.parametrize("late", ["9", "10"])
-def test_an_event_that_comes_twice_or_late_changes_nothing(late: str) -> None:
-    """Per object the cache never goes back: 9 is older than 10."""
+def test_a_duplicate_or_late_event_changes_nothing(late: str) -> None:
+    """The version of a cached object never decreases: 9 is older than 10."""
     store = Store()
     store.put(record(version="10"))
     assert store.put(record(version=late)) == []
 
 
 def test_the_same_name_with_another_uid_is_a_deletion_and_an_addition() -> None:
-    """Who keeps state by uid must see the old object go."""
+    """Code that stores state by uid must see the deletion of the old object."""
     store = Store()
     old, new = record(version="1"), record(version="2", uid="other")
     store.put(old)
     assert store.put(new) == [Deleted(old, was_observed=False), Added(new)]
 
 
-def test_a_deletion_carries_its_own_version() -> None:
+def test_a_deletion_has_its_own_version() -> None:
     """DELETED has a version above the last one seen: expectations wait for it."""
     store = Store()
     store.put(record(version="1"))
@@ -55,8 +55,8 @@ def test_a_deletion_carries_its_own_version() -> None:
     assert len(store) == 0
 
 
-def test_a_deleted_object_does_not_come_back_by_a_late_event() -> None:
-    """Ghosts are the classic bug of caches."""
+def test_a_deleted_object_is_not_restored_by_a_late_event() -> None:
+    """That is the most common bug of caches."""
     store = Store()
     store.put(record(version="1"))
     store.remove(record(version="5"))
@@ -64,8 +64,8 @@ def test_a_deleted_object_does_not_come_back_by_a_late_event() -> None:
     assert len(store) == 0
 
 
-def test_an_object_that_is_selected_again_comes_back() -> None:
-    """With a selector, DELETED may only mean: no longer selected."""
+def test_an_object_that_is_selected_again_is_added_again() -> None:
+    """With a selector, DELETED may only mean that the object no longer matches."""
     store = Store()
     store.put(record(version="1"))
     store.remove(record(version="5"))
@@ -73,8 +73,8 @@ def test_an_object_that_is_selected_again_comes_back() -> None:
     assert store.put(back) == [Added(back)]
 
 
-def test_a_late_deletion_of_the_former_object_leaves_its_successor() -> None:
-    """The uid counts, not the name."""
+def test_a_late_deletion_of_the_former_object_keeps_the_new_one() -> None:
+    """The uid decides, not the name."""
     store = Store()
     successor = record(version="9", uid="other")
     store.put(successor)
@@ -99,14 +99,14 @@ def test_replace_finds_deletions_additions_and_changes() -> None:
 
 
 def test_replace_with_the_same_list_changes_nothing() -> None:
-    """A relist without a change is silent."""
+    """A relist without a change delivers nothing."""
     store = Store()
     store.replace([record("a"), record("b")])
     assert store.replace([record("b"), record("a")]) == []
 
 
 def test_replace_is_atomic_for_readers() -> None:
-    """A reader that looked before keeps a whole picture."""
+    """A reader that started before keeps a consistent state."""
     store = Store({"namespace": by_namespace})
     store.replace([record("a"), record("b")])
     seen = store.records()
@@ -116,7 +116,7 @@ def test_replace_is_atomic_for_readers() -> None:
 
 
 def test_indexes_find_by_namespace_label_owner_and_controller() -> None:
-    """The usual questions are answered without a scan."""
+    """Common queries need no scan."""
     store = Store({"ns": by_namespace, "app": by_label("app"), "owner": by_owner, "controller": by_controller})
     owners = [{"uid": "u1", "controller": True}, {"uid": "u2"}]
     store.put(record("a", labels={"app": "web"}, ownerReferences=owners))
@@ -132,7 +132,7 @@ def test_indexes_find_by_namespace_label_owner_and_controller() -> None:
     assert names("controller", "u2") == []
 
 
-def test_an_index_follows_changes_and_forgets_empty_values() -> None:
+def test_an_index_follows_changes_and_drops_empty_values() -> None:
     """A value that no object has any more costs nothing."""
     store = Store({"app": by_label("app")})
     store.put(record("a", "1", labels={"app": "web"}))
@@ -142,7 +142,7 @@ def test_an_index_follows_changes_and_forgets_empty_values() -> None:
     assert store.index_values("app") == []
 
 
-def test_an_index_added_later_knows_what_is_there() -> None:
+def test_an_index_added_later_contains_existing_objects() -> None:
     """Controllers join a running informer."""
     store = Store()
     store.put(record("a", labels={"app": "web"}))
@@ -152,14 +152,14 @@ def test_an_index_added_later_knows_what_is_there() -> None:
         store.add_index("app", by_label("app"))
 
 
-def test_an_unknown_index_is_named_with_those_there_are() -> None:
-    """A typo must not read as: nothing found."""
+def test_an_unknown_index_is_an_error_that_lists_the_known_ones() -> None:
+    """A typo must not look like an empty result."""
     with pytest.raises(KeyError, match="namespace"):
         Store({"namespace": by_namespace}).by_index("namespaces", "x")
 
 
-def test_versions_that_are_no_numbers_are_only_equal_or_not() -> None:
-    """Some aggregated servers do not count."""
+def test_versions_that_are_not_numbers_are_only_compared_for_equality() -> None:
+    """Some aggregated servers use other versions."""
     assert not is_newer("abc", "abc")
     assert is_newer("abc", "abd")
     assert is_newer("100000000000000000000", "99999999999999999999")

@@ -24,7 +24,7 @@ _STABLE = [
 
 
 def classes_of(module: str) -> list[type[Struct]]:
-    """Give the classes that a module of kinds defines itself."""
+    """Return the classes that a module of kinds defines itself."""
     loaded = import_module(f"steersman.kinds.{module}")
     return [one for one in vars(loaded).values() if isinstance(one, type) and one.__module__ == loaded.__name__]
 
@@ -36,7 +36,7 @@ def test_every_stable_group_version_has_a_module() -> None:
 
 @pytest.mark.parametrize("module", [*_STABLE, "meta_v1"])
 def test_every_class_reads_and_writes_all_its_fields(module: str) -> None:
-    """A wrong wire name or type in a generated class would lose a field, or refuse an object."""
+    """A wrong wire name or type in a generated class would lose a field, or reject an object."""
     for one in classes_of(module):
         document = filled(inspect.type_info(one))
         data = encode_json(document)
@@ -67,7 +67,7 @@ def test_unknown_kind_has_no_class(api_version: str, kind: str) -> None:
     assert class_for(GroupVersionKind.of(api_version, kind)) is None
 
 
-def test_nothing_is_imported_before_it_is_asked_for() -> None:
+def test_nothing_is_imported_before_it_is_used() -> None:
     """A client of one kind does not pay for the others."""
     program = (
         "import sys\n"
@@ -83,7 +83,7 @@ def test_nothing_is_imported_before_it_is_asked_for() -> None:
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Give all objects inside what a server answered."""
+    """Yield all objects in the answers of a server."""
     if isinstance(value, list):
         for item in value:
             yield from _objects(item)
@@ -110,8 +110,8 @@ def _without_nulls(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("recording", ["defaults", "lifecycle", "tables"])
-def test_what_a_server_answered_goes_through_its_class_unchanged(recording: str) -> None:
-    """Whole objects of a real server are the best judge of names, types and what is left out."""
+def test_answers_of_a_server_are_decoded_and_encoded_unchanged(recording: str) -> None:
+    """Whole objects of a real server check names, types and omitted fields best."""
     kinds = set()
     for line in recorded(f"builtin/{recording}"):
         for document in _answers(line):
@@ -121,17 +121,17 @@ def test_what_a_server_answered_goes_through_its_class_unchanged(recording: str)
             kinds.add(kind)
             spec = document.get("spec") or {}
             for template in spec.get("volumeClaimTemplates", ()):
-                # A claim inside a StatefulSet is written without its kind, which the server knows.
+                # A claim inside a StatefulSet is encoded without its kind, which the server knows.
                 del template["apiVersion"], template["kind"]
             if "limits" in spec and spec["limits"] is None:
-                # Go's null for a list that is demanded is read as the empty list that it means.
+                # Go's null for a required list is decoded as the empty list that it means.
                 spec["limits"] = []
             assert to_json(decode(kind, encode_json(document))) == _without_nulls(document)
     assert len(kinds) > 10
 
 
-def test_author_writes_objects_in_few_words() -> None:
-    """This is the form that guides and scaffolds use."""
+def test_objects_are_short_to_write() -> None:
+    """Guides and new projects use this form."""
     from steersman.kinds.core_v1 import Container, Pod, PodSpec  # noqa: PLC0415 - as the example stands in the guide
 
     pod = Pod(meta(generate_name="web-"), spec=PodSpec(containers=[Container(name="web", image="nginx")]))

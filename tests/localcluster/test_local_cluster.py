@@ -1,4 +1,4 @@
-"""Everything that a cluster has beside its API server, at once."""
+"""All parts of a cluster beside its API server, running together."""
 
 from steersman.controller.context import Context
 from steersman.kinds.apps_v1 import DaemonSet, Deployment, StatefulSet
@@ -14,8 +14,8 @@ from steersman.testing.fake_clock import FakeClock
 from tests.localcluster.workloads.making import daemon_set, deployment, job, stateful_set, template
 
 
-async def test_at_rest_nothing_is_written_but_signs_of_life(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A cluster that is left alone for half an hour must not keep a laptop busy."""
+async def test_an_idle_cluster_writes_nothing_but_leases(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A cluster that is idle for half an hour must not keep a laptop busy."""
     async with cluster.running(*local_operators()):
         await cluster.client.create(deployment(3))
         await cluster.client.create(stateful_set(2))
@@ -37,8 +37,8 @@ async def test_at_rest_nothing_is_written_but_signs_of_life(cluster: Cluster, fa
         assert len(written) == 180
 
 
-async def test_an_operator_of_ones_own_runs_beside_them(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """That is what it is for: an operator that makes Deployments sees their pods come up."""
+async def test_an_operator_runs_with_the_controllers(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The purpose of the cluster: an operator that creates Deployments sees their pods start."""
     ready: list[int] = []
     operator = Operator("mine")
 
@@ -53,14 +53,14 @@ async def test_an_operator_of_ones_own_runs_beside_them(cluster: Cluster, fake_c
         assert len(cluster.list(Pod)) == 2
 
 
-def test_another_node_takes_the_place_of_the_simulated_one() -> None:
-    """Pods as processes, or somebody's own idea of a node."""
+def test_another_node_can_replace_the_simulated_one() -> None:
+    """A process node, or a node of the user."""
     mine = simulated_node("mine")
     assert local_operators(node=mine) == (*controllers(), mine)
 
 
-def test_nobody_may_do_everything() -> None:
-    """They are examples too: each asks for what it needs, by name."""
+def test_no_controller_has_permissions_for_everything() -> None:
+    """They are examples, too: each requests what it needs, by name."""
     for operator in local_operators():
         for grant in grants_of(operator):
             assert grant.resource, operator

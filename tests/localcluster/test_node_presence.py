@@ -1,4 +1,4 @@
-"""A node's place in the cluster."""
+"""The registration of a node in the cluster."""
 
 from steersman.concurrency import background
 from steersman.kinds.coordination_v1 import Lease
@@ -12,12 +12,12 @@ DESCRIPTION = NodeDescription(name="laptop", runtime="process://1")
 
 
 def ready_of(node: Node) -> tuple[str, str]:
-    """Give the status and the reason of a node's readiness."""
+    """Return the status and the reason of a node's Ready condition."""
     (found,) = [condition for condition in node.status.conditions or () if condition.type == "Ready"]
     return found.status, found.reason or ""
 
 
-async def test_a_node_registers_itself_as_ready_with_room_for_pods(cluster: Cluster) -> None:
+async def test_a_node_registers_itself_as_ready_with_capacity_for_pods(cluster: Cluster) -> None:
     """A scheduler places pods on it at once."""
     node = await NodePresence(DESCRIPTION, cluster.client, cluster.clock).register()
     assert ready_of(node) == ("True", "KubeletReady")
@@ -25,8 +25,8 @@ async def test_a_node_registers_itself_as_ready_with_room_for_pods(cluster: Clus
     assert node.metadata.labels["kubernetes.io/hostname"] == "laptop"
 
 
-async def test_a_node_that_comes_back_takes_its_place_again(cluster: Cluster) -> None:
-    """A restart of the program is no new node."""
+async def test_a_restarted_node_uses_its_node_object_again(cluster: Cluster) -> None:
+    """A restart of the program does not create another node."""
     presence = NodePresence(DESCRIPTION, cluster.client, cluster.clock)
     first = await presence.register()
     await presence.leave()
@@ -35,8 +35,8 @@ async def test_a_node_that_comes_back_takes_its_place_again(cluster: Cluster) ->
     assert ready_of(cluster.list(Node)[0]) == ("True", "KubeletReady")
 
 
-async def test_a_node_shows_that_it_is_alive(fake_clock: FakeClock) -> None:
-    """Whoever watches leases can tell a dead node."""
+async def test_a_node_renews_its_lease(fake_clock: FakeClock) -> None:
+    """A client that watches leases can detect a dead node."""
     async with Cluster.start(clock=fake_clock) as cluster:
         presence = NodePresence(DESCRIPTION, cluster.client, fake_clock)
         await presence.register()

@@ -18,7 +18,7 @@ CRASHING = ContainerReport(state=Waiting("CrashLoopBackOff", "back-off 10s"), la
 
 
 def make_pod(*names: str, inits: tuple[str, ...] = (), sidecars: tuple[str, ...] = (), policy: str = "Always") -> Pod:
-    """Give a pod with containers of these names."""
+    """Return a pod with containers of these names."""
     before = [Container(name=name, image="i", restart_policy="Always") for name in sidecars]
     before += [Container(name=name, image="i") for name in inits]
     spec = PodSpec(
@@ -30,12 +30,12 @@ def make_pod(*names: str, inits: tuple[str, ...] = (), sidecars: tuple[str, ...]
 
 
 def status_of(pod: Pod, **containers: ContainerReport) -> PodStatus:
-    """Give the status of a pod whose containers stand like this."""
+    """Return the status of a pod whose containers are in these states."""
     return pod_status(pod, PodReport(containers=containers, started_at=NOW), NOW)
 
 
 def condition_of(status: PodStatus, kind: str) -> PodCondition:
-    """Give one condition."""
+    """Return one condition."""
     (found,) = [condition for condition in status.conditions or () if condition.type == kind]
     return found
 
@@ -56,7 +56,7 @@ def test_a_pod_that_runs_is_ready() -> None:
     ]
 
 
-def test_a_pod_nobody_has_started_is_pending_and_says_why() -> None:
+def test_a_pod_that_was_not_started_is_pending_with_a_reason() -> None:
     """What `kubectl get pods` shows as ContainerCreating."""
     status = status_of(make_pod("a"))
     (container,) = status.container_statuses or []
@@ -89,12 +89,12 @@ def test_the_phase_follows_from_the_containers(policy: str, containers: dict[str
 
 
 @pytest.mark.parametrize(("state", "phase"), [(DONE, "Succeeded"), (FAILED, "Failed"), (ContainerReport(), "Failed")])
-def test_a_pod_that_is_over_has_succeeded_or_failed(state: ContainerReport, phase: str) -> None:
+def test_a_finished_pod_has_succeeded_or_failed(state: ContainerReport, phase: str) -> None:
     """A pod that is deleted ends like one that is never restarted."""
     assert pod_status(make_pod("a"), PodReport(containers={"a": state}, is_over=True), NOW).phase == phase
 
 
-def test_init_containers_hold_the_others_up() -> None:
+def test_init_containers_delay_the_others() -> None:
     """Until they are done the pod is not initialized."""
     pod = make_pod("a", inits=("i", "j"))
     status = status_of(pod, i=DONE, j=RUNNING)
@@ -109,11 +109,11 @@ def test_init_containers_hold_the_others_up() -> None:
 
 @pytest.mark.parametrize(("policy", "phase"), [("Never", "Failed"), ("Always", "Pending"), ("OnFailure", "Pending")])
 def test_a_failed_init_container_fails_a_pod_that_is_never_restarted(policy: str, phase: str) -> None:
-    """With any other policy it is tried again."""
+    """With any other policy it is retried."""
     assert status_of(make_pod("a", inits=("i",), policy=policy), i=FAILED).phase == phase
 
 
-def test_a_sidecar_holds_the_others_up_only_until_it_has_started() -> None:
+def test_a_sidecar_delays_the_others_only_until_it_has_started() -> None:
     """It never ends, so the pod must not wait for its end."""
     pod = make_pod("a", sidecars=("s",))
     assert status_of(pod, s=replace(RUNNING, is_started=False)).phase == "Pending"
@@ -122,8 +122,8 @@ def test_a_sidecar_holds_the_others_up_only_until_it_has_started() -> None:
     assert condition_of(status, "Ready").status == "True"
 
 
-def test_a_sidecar_that_is_down_makes_the_pod_unready_and_not_uninitialized() -> None:
-    """Readiness is of now; the initialization has been."""
+def test_a_sidecar_that_is_down_makes_the_pod_unready_but_still_initialized() -> None:
+    """Readiness can be lost; the initialization stays done."""
     status = status_of(make_pod("a", sidecars=("s",)), s=CRASHING, a=RUNNING)
     assert status.phase == "Running"
     assert condition_of(status, "Initialized").status == "True"
@@ -131,13 +131,13 @@ def test_a_sidecar_that_is_down_makes_the_pod_unready_and_not_uninitialized() ->
 
 
 def test_a_container_that_has_not_started_is_not_ready_whatever_its_readiness_probe_says() -> None:
-    """A startup probe holds the others back."""
+    """A startup probe delays the others."""
     (container,) = status_of(make_pod("a"), a=replace(RUNNING, is_started=False)).container_statuses or []
     assert (container.started, container.ready) == (False, False)
 
 
 @pytest.mark.parametrize(("code", "reason"), [(0, "Completed"), (3, "Error"), (137, "Error")])
-def test_the_reason_of_an_end_follows_from_the_exit_code(code: int, reason: str) -> None:
+def test_the_reason_of_a_termination_follows_from_the_exit_code(code: int, reason: str) -> None:
     """As `kubectl describe` shows it."""
     (container,) = status_of(make_pod("a"), a=ContainerReport(state=Terminated(code))).container_statuses or []
     assert container.state is not None
@@ -146,7 +146,7 @@ def test_the_reason_of_an_end_follows_from_the_exit_code(code: int, reason: str)
 
 
 def test_a_crash_loop_shows_how_the_last_run_ended() -> None:
-    """The first thing anyone looks for."""
+    """Users look for it first."""
     (container,) = status_of(make_pod("a"), a=CRASHING).container_statuses or []
     assert container.restart_count == 1
     assert container.last_state is not None
@@ -154,8 +154,8 @@ def test_a_crash_loop_shows_how_the_last_run_ended() -> None:
     assert container.last_state.terminated.exit_code == 1
 
 
-def test_a_completed_pod_is_not_ready_and_initialized_for_that_reason() -> None:
-    """So that services leave it out."""
+def test_a_completed_pod_is_initialized_but_not_ready() -> None:
+    """So Services leave it out."""
     status = status_of(make_pod("a", policy="Never"), a=DONE)
     assert condition_of(status, "Ready").reason == "PodCompleted"
     initialized = condition_of(status, "Initialized")
@@ -164,7 +164,7 @@ def test_a_completed_pod_is_not_ready_and_initialized_for_that_reason() -> None:
 
 
 def test_a_pod_waits_for_its_readiness_gates() -> None:
-    """Somebody else has a say in it, such as a load balancer."""
+    """Another controller sets them, such as that of a load balancer."""
     pod = make_pod("a")
     pod.spec.readiness_gates = [PodReadinessGate(condition_type="example.com/gate")]
     ready = condition_of(status_of(pod, a=RUNNING), "Ready")
@@ -177,7 +177,7 @@ def test_a_pod_waits_for_its_readiness_gates() -> None:
 
 
 def test_a_transition_time_moves_only_when_a_condition_changes() -> None:
-    """It tells since when a pod is ready."""
+    """It shows since when a pod is ready."""
     pod = make_pod("a")
     pod.status = status_of(pod, a=RUNNING)
     later = NOW + timedelta(minutes=5)
@@ -188,8 +188,8 @@ def test_a_transition_time_moves_only_when_a_condition_changes() -> None:
     assert condition_of(broken, "Initialized").last_transition_time == NOW
 
 
-def test_a_pod_fails_as_a_whole_for_a_reason() -> None:
-    """A deadline ends it whatever its containers do."""
+def test_a_pod_can_fail_as_a_whole_with_a_reason() -> None:
+    """A deadline ends it in any state of its containers."""
     report = PodReport(containers={"a": RUNNING}, failure="DeadlineExceeded", message="too long")
     status = pod_status(make_pod("a"), report, NOW)
     assert (status.phase, status.reason, status.message) == ("Failed", "DeadlineExceeded", "too long")

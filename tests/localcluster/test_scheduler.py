@@ -24,22 +24,22 @@ from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Refuse
-from tests.localcluster.workloads.making import node_and, told
+from tests.localcluster.workloads.making import events_of, node_and
 
 
 def node(name: str = "n", *, ready: bool = True, labels: dict[str, str] | None = None, **spec: Any) -> Node:
-    """Make a node."""
+    """Return a node."""
     condition = NodeCondition(type="Ready", status="True" if ready else "False")
     return Node(meta(name, labels=labels or {}), spec=NodeSpec(**spec), status=NodeStatus(conditions=[condition]))
 
 
 def pod(name: str = "a", **spec: Any) -> Pod:
-    """Make a pod."""
+    """Return a pod."""
     return Pod(meta(name), spec=PodSpec(containers=[Container(name="main", image="one")], **spec))
 
 
 def wants(key: str, operator: str, *values: str, field: bool = False) -> Affinity:
-    """Make an affinity that must be met."""
+    """Return a required affinity."""
     requirement = NodeSelectorRequirement(key=key, operator=operator, values=list(values) or None)
     term = NodeSelectorTerm(**{"match_fields" if field else "match_expressions": [requirement]})
     required = NodeSelector(node_selector_terms=[term])
@@ -67,20 +67,20 @@ _TAINT = Taint(key="gpu", value="yes", effect="NoSchedule")
         (pod(), node(ready=False), "node(s) were not ready"),
     ],
 )
-def test_a_node_says_why_it_does_not_take_a_pod(wanted: Pod, offered: Node, why: str) -> None:
-    """Whoever waits for a pod finds the reason in its events."""
+def test_each_node_has_a_reason_for_not_fitting(wanted: Pod, offered: Node, why: str) -> None:
+    """Users find it in the events of a pod that waits."""
     assert refusal(wanted, offered) == why
 
 
-def test_reasons_are_counted_as_the_real_scheduler_counts_them() -> None:
-    """People know this sentence, and tools look for it."""
+def test_reasons_are_counted_as_by_the_real_scheduler() -> None:
+    """Users know this sentence, and tools search for it."""
     reasons = [_MISMATCH, "node(s) were unschedulable", _MISMATCH]
     assert unschedulable(reasons) == (f"0/3 nodes are available: 1 node(s) were unschedulable, 2 {_MISMATCH}.")
     assert unschedulable([]) == "no nodes available to schedule pods"
 
 
 async def test_a_pod_waits_until_a_node_fits(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """It says that it cannot be scheduled, and is bound when the node has changed, without anybody's help."""
+    """It has the condition Unschedulable, and is bound by itself once a node has changed."""
     async with node_and(cluster):
         await cluster.client.create(pod(node_selector={"disk": "fast"}))
         await fake_clock.advance(1)
@@ -88,17 +88,17 @@ async def test_a_pod_waits_until_a_node_fits(cluster: Cluster, fake_clock: FakeC
         (condition,) = [one for one in found.status.conditions or () if one.type == "PodScheduled"]
         assert (condition.status, condition.reason) == ("False", "Unschedulable")
         assert condition.message == f"0/1 nodes are available: 1 {_MISMATCH}."
-        assert told(cluster, "Pod") == [f"FailedScheduling: {condition.message}"]
+        assert events_of(cluster, "Pod") == [f"FailedScheduling: {condition.message}"]
         there = await cluster.client.get(Node, "simulated")
         await cluster.client.patch(there, {"metadata": {"labels": {"disk": "fast"}}})
         await fake_clock.advance(1)
         found = await cluster.client.get(Pod, "a")
         assert (found.spec.node_name, found.status.phase) == ("simulated", "Running")
-        assert told(cluster, "Pod")[-1] == "Scheduled: Successfully assigned default/a to simulated"
+        assert events_of(cluster, "Pod")[-1] == "Scheduled: Successfully assigned default/a to simulated"
 
 
-async def test_a_binding_that_is_refused_is_tried_again(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A conflict says that the pod has changed, not that somebody bound it."""
+async def test_a_rejected_binding_is_retried(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A conflict means that the pod has changed, not that another scheduler bound it."""
     async with node_and(cluster):
         cluster.faults.inject(Refuse(409, "Conflict"), method="POST", path="/binding", times=2)
         await cluster.client.create(pod())
@@ -107,7 +107,7 @@ async def test_a_binding_that_is_refused_is_tried_again(cluster: Cluster, fake_c
 
 
 async def test_gates_and_other_schedulers_are_respected(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Who holds a pod back, or has a scheduler of their own, must not be overtaken."""
+    """Pods with gates, or for other schedulers, must not be bound."""
     async with node_and(cluster):
         gated = await cluster.client.create(pod("gated", scheduling_gates=[PodSchedulingGate(name="example.com/wait")]))
         await cluster.client.create(pod("other", scheduler_name="mine"))

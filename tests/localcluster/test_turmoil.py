@@ -1,4 +1,4 @@
-"""Workloads under people, faults and lost watches, in an order that a seed decides: in the end all is as wanted."""
+"""Workloads under random writes, faults and lost watches, seeded: in the end the desired state is reached."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
@@ -24,8 +24,8 @@ _STEPS = 18
 _FAULTS: tuple[Fault, ...] = (Lose(), Reset(), Refuse(503, "ServiceUnavailable"), Refuse(409, "Conflict"))
 
 
-class Turmoil:
-    """Somebody who does all sorts of things to a cluster."""
+class RandomFaults:
+    """Random writes and faults on a cluster."""
 
     def __init__(self, cluster: Cluster, clock: FakeClock, seed: int) -> None:
         self._cluster = cluster
@@ -36,7 +36,7 @@ class Turmoil:
         return choices[min(int(self._chance.between(0, len(choices))), len(choices) - 1)]
 
     async def make(self) -> None:
-        """Create one of each."""
+        """Create one workload of each kind."""
         client = self._cluster.client
         self._web = await client.create(deployment(3, surge=1, unavailable=self._one_of(range(2))))
         self._db = await client.create(stateful_set(3))
@@ -47,15 +47,15 @@ class Turmoil:
         spec = ServiceSpec(selector={"app": "web"}, ports=[ServicePort(port=80)])
         await client.create(Service(meta("web"), spec=spec))
 
-    async def rage(self) -> None:
-        """Do many things, some of which fail."""
+    async def disturb(self) -> None:
+        """Run many random operations, some of which fail."""
         deeds = (self._change, self._scale, self._kill, self._fault, self._lose_watches, self._lag, self._pause)
         for _ in range(_STEPS):
             await self._try(self._one_of(deeds))
             await self._clock.advance(self._one_of([0, 0.1, 1, 5]))
 
-    async def calm(self) -> None:
-        """Leave everything alone for long enough."""
+    async def settle(self) -> None:
+        """Wait long enough without disturbing anything."""
         self._cluster.faults.clear()
         await self._cluster.client.patch(self._web, {"spec": {"paused": False}})
         await self._clock.advance(400)
@@ -64,7 +64,7 @@ class Turmoil:
         try:
             await deed()
         except (ApiError, TransportError):
-            # A fault that was meant for the controllers; what is wanted is what the server has.
+            # A fault that was meant for the controllers; the desired state is what the server has.
             return
 
     async def _change(self) -> None:
@@ -96,13 +96,15 @@ class Turmoil:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-async def test_after_any_turmoil_all_is_as_wanted(cluster: Cluster, fake_clock: FakeClock, seed: int) -> None:
-    """No pod too many, none too few, none of an old template, every success counted once, and then rest."""
-    turmoil = Turmoil(cluster, fake_clock, seed)
+async def test_after_any_disturbance_the_desired_state_is_reached(
+    cluster: Cluster, fake_clock: FakeClock, seed: int
+) -> None:
+    """No pod too many or too few, none of an old template, every success counted once, and then no more writes."""
+    faults = RandomFaults(cluster, fake_clock, seed)
     async with cluster.running(*local_operators()):
-        await turmoil.make()
-        await turmoil.rage()
-        await turmoil.calm()
+        await faults.make()
+        await faults.disturb()
+        await faults.settle()
         (web,), (db,), (agent,) = cluster.list(Deployment), cluster.list(StatefulSet), cluster.list(DaemonSet)
         pods = cluster.list(Pod)
         for owner, app, size in ((web, "web", web.spec.replicas), (db, "db", db.spec.replicas), (agent, "agent", 1)):

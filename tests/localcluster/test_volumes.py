@@ -16,13 +16,13 @@ from tests.localcluster.workloads.making import node_and, template
 
 
 def claim(name: str = "data", volume: str | None = None) -> PersistentVolumeClaim:
-    """Make a claim."""
+    """Return a claim."""
     resources = VolumeResourceRequirements(requests={"storage": Quantity("1Gi")})
     spec = PersistentVolumeClaimSpec(access_modes=["ReadWriteOnce"], resources=resources, volume_name=volume)
     return PersistentVolumeClaim(meta(name), spec=spec)
 
 
-async def test_a_claim_is_bound_to_a_volume_of_its_own(cluster: Cluster, fake_clock: FakeClock) -> None:
+async def test_a_claim_is_bound_to_its_own_volume(cluster: Cluster, fake_clock: FakeClock) -> None:
     """Pods and operators wait for claims to be Bound; on a laptop there is nothing to wait for."""
     async with cluster.running(volumes.operator):
         made = await cluster.client.create(claim())
@@ -42,8 +42,8 @@ async def test_a_claim_is_bound_to_a_volume_of_its_own(cluster: Cluster, fake_cl
         assert cluster.list(PersistentVolume) == []
 
 
-async def test_a_claim_in_use_stays_until_its_pod_is_gone(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Nobody pulls the disk out from under a database that runs."""
+async def test_a_claim_in_use_stays_until_its_pod_is_deleted(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The volume of a running database must not be deleted."""
     async with node_and(cluster, volumes.operator):
         await cluster.client.create(claim())
         spec = template().spec
@@ -59,8 +59,8 @@ async def test_a_claim_in_use_stays_until_its_pod_is_gone(cluster: Cluster, fake
         assert cluster.list(PersistentVolumeClaim) == []
 
 
-async def test_a_volume_that_is_asked_for_by_name_is_waited_for(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Who brings a volume of their own gets that one and no other."""
+async def test_a_claim_waits_for_the_volume_it_names(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A user who provides a volume gets that one and no other."""
     async with cluster.running(volumes.operator):
         await cluster.client.create(claim(volume="mine"))
         await fake_clock.advance(0)

@@ -1,4 +1,4 @@
-"""Installing definitions: a conversion that is there stays, and one that would not be served is not set."""
+"""Installing CRDs: an existing conversion stays, and one that would not be served is not set."""
 
 from typing import Any
 
@@ -28,20 +28,20 @@ LAPTOP = UrlAddress("https://laptop.example.com:9443")
 
 
 class OldSpec(Model):
-    """What is wanted, as it was."""
+    """The desired state in the old version."""
 
     berths: int = 1
 
 
 class NewSpec(Model):
-    """What is wanted."""
+    """The desired state."""
 
     places: int = 1
 
 
 @custom_resource("install.example.com/v1alpha1", kind="Port")
 class OldPort(Resource[OldSpec, Status]):
-    """A port, as it was."""
+    """A port in the old version."""
 
 
 @custom_resource("install.example.com/v1", kind="Port", storage=True)
@@ -59,7 +59,7 @@ class Quay(Resource[NewSpec, Status]):
 
 @custom_resource("install.example.com/v1alpha1", kind="Quay")
 class OldQuay(Resource[NewSpec, Status]):
-    """The same, as it was."""
+    """The same kind in the old version."""
 
 
 def harbour(*kinds: type[Resource[Any, Any]]) -> Operator:
@@ -70,13 +70,13 @@ def harbour(*kinds: type[Resource[Any, Any]]) -> Operator:
 
 
 def definition(address: Address | None = None, *kinds: type[Resource[Any, Any]]) -> Unstructured:
-    """Create the definition of some versions of one kind."""
+    """Return the CRD with some versions of one kind."""
     [made] = operator_definitions([harbour(*(kinds or (OldPort, Port)))], address)
     return made
 
 
 def client_of(cluster: Cluster) -> Client:
-    """Write as `steer install` and `steer deploy` do: as the operator."""
+    """Return a client that writes like `steer install` and `steer deploy`: as the operator."""
     return cluster.client.as_manager("harbour")
 
 
@@ -87,7 +87,7 @@ async def conversion_of(cluster: Cluster, name: str = NAME) -> dict[str, Any]:
 
 
 async def test_installing_again_keeps_the_conversion_of_the_deployed_operator(cluster: Cluster) -> None:
-    """Objects of the other version would lose fields silently, as `steer install` after `steer deploy` made them."""
+    """Objects of the other version silently lost fields when `steer install` followed `steer deploy`."""
     client = client_of(cluster)
     await client.apply(definition(SERVICE), force=True)
     await client.as_manager("harbour-certificates").apply(
@@ -106,8 +106,8 @@ async def test_installing_again_keeps_the_conversion_of_the_deployed_operator(cl
     assert await conversion_of(cluster) == before
 
 
-async def test_a_definition_without_a_conversion_is_rejected(cluster: Cluster) -> None:
-    """The refusal names the versions and every way to serve the conversion; nothing is written."""
+async def test_a_crd_without_a_conversion_is_rejected(cluster: Cluster) -> None:
+    """The error names the versions and every way to serve the conversion; nothing is written."""
     with pytest.raises(ConfigError) as refused:
         await install_definitions(client_of(cluster), [definition()], converted=[NAME])
     message = str(refused.value)
@@ -117,15 +117,15 @@ async def test_a_definition_without_a_conversion_is_rejected(cluster: Cluster) -
     assert await cluster.client.try_get(DEFINITION, NAME) is None
 
 
-async def test_all_definitions_are_looked_at_before_the_first_is_written(cluster: Cluster) -> None:
-    """A refusal leaves the cluster as it was, whichever definition it is about."""
+async def test_all_crds_are_checked_before_the_first_is_written(cluster: Cluster) -> None:
+    """An error leaves the cluster unchanged, whichever CRD it is about."""
     with pytest.raises(ConfigError, match="differ in their fields"):
         await install_definitions(client_of(cluster), [definition(None, OldQuay, Quay), definition()], converted=[NAME])
     assert await cluster.client.try_get(DEFINITION, "quays.install.example.com") is None
 
 
-async def test_a_manager_without_webhooks_refuses_kinds_that_are_converted(cluster: Cluster) -> None:
-    """`steer run --install-crds` must not do what `steer install` refuses."""
+async def test_a_manager_without_webhooks_rejects_kinds_that_need_conversion(cluster: Cluster) -> None:
+    """`steer run --install-crds` must not do what `steer install` rejects."""
     manager = Manager(
         [harbour(OldPort, Port)], cluster.transport, ManagerOptions(install_crds=True), clock=cluster.clock
     )
@@ -134,8 +134,8 @@ async def test_a_manager_without_webhooks_refuses_kinds_that_are_converted(clust
             await wait_ready(manager.wait_ready(), task)
 
 
-async def test_versions_without_functions_keep_a_conversion_that_is_there(cluster: Cluster) -> None:
-    """An earlier release, or another program, may convert: that it is not declared here is no reason to end it."""
+async def test_versions_without_functions_keep_an_existing_conversion(cluster: Cluster) -> None:
+    """An earlier release, or another program, may convert; not being declared here is no reason to remove it."""
     client = client_of(cluster)
     quays = definition(None, OldQuay, Quay)
     converted = Unstructured({**quays.content, "spec": {**quays.content["spec"], "conversion": conversion_by(SERVICE)}})
@@ -156,8 +156,8 @@ async def test_a_conversion_of_another_owner_is_not_claimed(cluster: Cluster) ->
     assert owners == {"helm"}
 
 
-async def test_a_kind_with_one_version_needs_no_conversion_any_more(cluster: Cluster) -> None:
-    """The last step of a migration: there is nothing left that could get lost."""
+async def test_a_kind_with_one_version_needs_no_conversion(cluster: Cluster) -> None:
+    """The last step of a migration: no field can be lost any more."""
     client = client_of(cluster)
     await client.apply(definition(SERVICE), force=True)
     await install_definitions(client, [definition(None, Port)])
@@ -165,14 +165,14 @@ async def test_a_kind_with_one_version_needs_no_conversion_any_more(cluster: Clu
 
 
 class Rival(InMemoryTransport):
-    """A connection on which another program acts just before the first write arrives."""
+    """A connection on which another program writes just before the first write arrives."""
 
     def __init__(self, cluster: Cluster, act: Any) -> None:
         super().__init__(cluster.server, clock=cluster.clock)
         self._act = act
 
     async def request(self, request: Request, **options: Any) -> Response:
-        """Let the other program act once, then send."""
+        """Let the other program write once, then send."""
         if request.method == "PATCH" and self._act is not None:
             act, self._act = self._act, None
             await act()
@@ -180,7 +180,7 @@ class Rival(InMemoryTransport):
 
 
 async def test_a_conversion_that_appears_meanwhile_is_not_overwritten(cluster: Cluster) -> None:
-    """What was read is old when it is written: `steer deploy` may run at the same moment, under the same manager."""
+    """The state may be outdated: `steer deploy` may run at the same moment, with the same field manager."""
     client = client_of(cluster)
     quays = definition(None, OldQuay, Quay)
     await client.apply(quays, force=True)
@@ -194,8 +194,8 @@ async def test_a_conversion_that_appears_meanwhile_is_not_overwritten(cluster: C
     assert (await conversion_of(cluster, quays.name))["strategy"] == "Webhook"
 
 
-async def test_a_laptop_does_not_take_the_conversion_from_a_service_that_is_there(cluster: Cluster) -> None:
-    """Two programs would set their certificates in turn, and with the laptop all readers of the old version go.
+async def test_a_laptop_does_not_take_the_conversion_from_an_existing_service(cluster: Cluster) -> None:
+    """Two programs would alternately set their certificates, and reads of the old version would end with the laptop.
 
     Whether the Service answers cannot be known from here; that it exists can.
     """
@@ -212,8 +212,8 @@ async def test_a_laptop_does_not_take_the_conversion_from_a_service_that_is_ther
     assert (await conversion_of(cluster))["webhook"]["clientConfig"]["url"] == "https://laptop.example.com:9443/convert"
 
 
-def test_the_intent_is_decided_without_a_cluster() -> None:
-    """A conversion that brings its own address is the caller's decision, whatever is there."""
+def test_the_intended_conversion_is_computed_without_a_cluster() -> None:
+    """A conversion with its own address is the caller's decision, whatever exists."""
     wanted, there = definition(LAPTOP).content, definition(SERVICE).content
     assert definition_intent(wanted, there, manager="harbour", is_converted=True) == wanted
     assert definition_intent(wanted, None, manager="harbour", is_converted=True) == wanted

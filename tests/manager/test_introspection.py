@@ -1,5 +1,6 @@
-"""What a running operator remembers of its reconciles, and what it never does."""
+"""What a running operator records about its reconciles, and what it never records."""
 
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -16,25 +17,25 @@ CANARY = "kanarienvogel-4711"
 
 
 class PageSpec(Model):
-    """What a page asks for."""
+    """The desired state of a page."""
 
     text: str = "hello"
     copies: int = 1
 
 
 class PageStatus(Status):
-    """What is known of it."""
+    """The observed state of a page."""
 
     written: int = 0
 
 
 @custom_resource("example.com/v1")
 class Page(Resource[PageSpec, PageStatus]):
-    """A text that is kept in ConfigMaps."""
+    """A text that is stored in ConfigMaps."""
 
 
 def page_operator() -> Operator:
-    """Make the operator of the tests."""
+    """Return the operator of the tests."""
     operator = Operator("pages")
 
     @operator.reconciler(Page, owns=[ConfigMap], watches=[], waits_for=[Secret])
@@ -59,12 +60,12 @@ def page_operator() -> Operator:
 
 
 def view(manager: Manager, name: str) -> Any:
-    """Return what is known of a page."""
+    """Return what is known about a page."""
     return manager.introspection.view(ObjectName("Page", "default", name))
 
 
-async def test_a_reconcile_is_remembered_with_its_causes_reads_and_writes(cluster: Cluster) -> None:
-    """Why an object is as it is must be answered afterwards, without a debugger."""
+async def test_a_reconcile_is_recorded_with_its_causes_reads_and_writes(cluster: Cluster) -> None:
+    """A user must be able to find out later, without a debugger, why an object is in its state."""
     async with cluster.running(page_operator()) as manager:
         page = await cluster.client.create(Page(meta("a", namespace="default"), PageSpec(copies=2)))
         await cluster.settle()
@@ -89,8 +90,8 @@ async def test_a_reconcile_is_remembered_with_its_causes_reads_and_writes(cluste
     assert seen.state.phase is KeyPhase.IDLE
 
 
-async def test_failures_and_waits_are_told_with_what_comes_next(cluster: Cluster) -> None:
-    """An object that does not get ready is the one that somebody asks about."""
+async def test_failures_and_waits_are_shown_with_what_comes_next(cluster: Cluster) -> None:
+    """Users ask about the object that does not become ready."""
     async with cluster.running(page_operator(), expect_failures=KeyError) as manager:
         for name, text in (("bad", "fail"), ("hopeless", "give up"), ("waiting", "wait")):
             await cluster.client.create(Page(meta(name, namespace="default"), PageSpec(text=text)))
@@ -107,8 +108,8 @@ async def test_failures_and_waits_are_told_with_what_comes_next(cluster: Cluster
     assert explain(waiting, now)[1].startswith("Next run: when Secret seal changes, or at ")
 
 
-async def test_contents_of_secrets_are_remembered_nowhere(cluster: Cluster) -> None:
-    """A record is shown and exported without another look: the canary must not be in it, in whatever form."""
+async def test_contents_of_secrets_are_recorded_nowhere(cluster: Cluster) -> None:
+    """A record is shown and exported without further checks: it must not contain the canary in any form."""
     async with cluster.running(page_operator()) as manager:
         await cluster.client.create(Secret(meta("seal", namespace="default"), data={"key": CANARY.encode()}))
         page = await cluster.client.create(Page(meta("a", namespace="default")))
@@ -126,7 +127,7 @@ async def test_contents_of_secrets_are_remembered_nowhere(cluster: Cluster) -> N
     "canary", ["long-" + "kanarienvogel" * 9, "two  lines\n  of kanarienvogel", "kanarienvogel " * 40]
 )
 async def test_a_secret_is_masked_even_where_a_text_is_cut_or_folded(cluster: Cluster, canary: str) -> None:
-    """A value is shown short and on one line: what is left of a secret then does not look like the secret any more."""
+    """A shown value is short and on one line: the rest of a secret no longer looks like the secret."""
     operator = Operator("pages")
 
     @operator.reconciler(Page, owns=[ConfigMap], waits_for=[Secret])
@@ -150,6 +151,65 @@ async def test_a_secret_is_masked_even_where_a_text_is_cut_or_folded(cluster: Cl
     assert "kanarien" not in repr(runs)
 
 
+@pytest.mark.parametrize("place", ["text", "name", "condition", "base64"])
+async def test_a_later_run_that_does_not_read_the_secret_does_not_show_it(cluster: Cluster, place: str) -> None:
+    """What one run has copied out of a Secret is the old value in the difference of the next."""
+    operator = Operator("pages")
+    operator.permit(Secret, "get")
+
+    @operator.reconciler(Page, owns=[ConfigMap])
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        seal = "nothing"
+        if page.spec.copies == 1:
+            secret = await ctx.get(Secret, "seal")
+            seal = (secret.data or {})["key"].decode() if secret is not None else ""
+        shown = b64encode(f"user:{seal}".encode()).decode() if place == "base64" else f"sealed with {seal}"
+        await ctx.apply(ConfigMap(meta(seal if place == "name" else page.name), data={"text": shown}))
+        await ctx.prune(ConfigMap)
+        ctx.condition(f"Sealed-{seal}" if place == "condition" else "Ready", status=True, reason="Written")
+        if page.spec.copies == 2:
+            page.status.conditions = [one for one in page.status.conditions if CANARY not in one.type]
+
+    async with cluster.running(operator) as manager:
+        await cluster.client.create(Secret(meta("seal", namespace="default"), data={"key": CANARY.encode()}))
+        page = await cluster.client.create(Page(meta("a", namespace="default")))
+        await cluster.settle()
+        await cluster.client.patch(page, {"spec": {"copies": 2}})
+        await cluster.settle()
+        runs = manager.history.newest(1000)
+    assert "<secret>" in repr(runs)
+    assert CANARY not in repr(runs)
+    assert b64encode(f"user:{CANARY}".encode()).decode() not in repr(runs)
+
+
+@custom_resource("other.example.com/v1", kind="Page")
+class OtherPage(Resource[PageSpec, PageStatus]):
+    """A kind of the same name in another group."""
+
+
+async def test_equal_kinds_of_two_groups_do_not_mix(cluster: Cluster) -> None:
+    """One operator for the ``Cluster`` of two vendors: why one of them failed is not about the other."""
+    operator = Operator("pages")
+    for kind in (Page, OtherPage):
+
+        @operator.reconciler(kind)
+        async def reconcile(page: Any, ctx: Context[Any]) -> None:
+            ctx.event("Ran", type(page).__name__)
+
+    async with cluster.running(operator) as manager:
+        await cluster.client.create(Page(meta("a", namespace="default")))
+        await cluster.client.create(OtherPage(meta("a", namespace="default")))
+        await cluster.settle()
+        views = [
+            manager.introspection.view(ObjectName("Page", "default", "a", group))
+            for group in ("example.com", "other.example.com")
+        ]
+    assert [{event.message for run in view.reconciles for event in run.events} for view in views] == [
+        {"Page"},
+        {"OtherPage"},
+    ]
+
+
 @pytest.mark.parametrize(
     "mischief",
     [
@@ -161,7 +221,7 @@ async def test_a_secret_is_masked_even_where_a_text_is_cut_or_folded(cluster: Cl
     ids=["a wait beyond the calendar", "a text that cannot be encoded", "no text", "an object"],
 )
 async def test_the_history_never_repeats_a_run(cluster: Cluster, mischief: Callable[[Any], None]) -> None:
-    """A run that succeeded is over: when its record could not be made it was tried again, a hundred times a second."""
+    """A successful run is over: when its record failed, the run was repeated a hundred times a second."""
     operator, runs = Operator("pages"), list[str]()
 
     @operator.reconciler(Page)
@@ -179,7 +239,7 @@ async def test_the_history_never_repeats_a_run(cluster: Cluster, mischief: Calla
 
 
 class OddStatus(Model):
-    """A status whose ``conditions`` are not what Kubernetes means by that."""
+    """A status whose ``conditions`` are not Kubernetes conditions."""
 
     conditions: int = 0
 
@@ -207,7 +267,7 @@ async def test_conditions_of_another_shape_do_not_fail_a_run(cluster: Cluster) -
 
 
 async def test_the_overview_counts_objects_runs_and_caches(cluster: Cluster) -> None:
-    """Which cache grows, and which queue stands still."""
+    """It shows which cache grows, and which queue does not move."""
     async with cluster.running(page_operator()) as manager:
         await cluster.client.create(Page(meta("a", namespace="default")))
         await cluster.settle()
@@ -224,8 +284,8 @@ async def test_the_overview_counts_objects_runs_and_caches(cluster: Cluster) -> 
 
 
 @pytest.mark.parametrize("kind", ["Page", "ConfigMap", "Nothing"])
-async def test_what_is_not_there_can_be_asked_for(cluster: Cluster, kind: str) -> None:
-    """A typing error is no failure of the operator."""
+async def test_a_request_for_a_missing_object_is_answered(cluster: Cluster, kind: str) -> None:
+    """A typing error is not a failure of the operator."""
     async with cluster.running(page_operator()) as manager:
         seen = manager.introspection.view(ObjectName(kind, "default", "b"))
     assert not seen.exists

@@ -1,4 +1,4 @@
-"""The manager: in which order things start and stop, what it tells of itself, and who may write."""
+"""The manager: the order of start and stop, its health and metrics, and who may write."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,18 +28,18 @@ from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 
 
 def election(name: str) -> ManagerOptions:
-    """Let a manager take part in the election of the operator."""
+    """Return the election options of the operator for a manager."""
     return ManagerOptions(election=ElectionOptions(name="op", namespace="default", identity=name))
 
 
 def clock_of(cluster: Cluster) -> FakeClock:
-    """Return the clock that the test moves."""
+    """Return the clock that the test advances."""
     assert isinstance(cluster.clock, FakeClock)
     return cluster.clock
 
 
 def copier(runs: list[str], who: str = "op") -> Operator:
-    """Return an operator that makes a Secret for each ConfigMap."""
+    """Return an operator that creates a Secret for each ConfigMap."""
     operator = Operator("op")
     operator.permit(Secret, "get", "create", "patch")
 
@@ -51,8 +51,8 @@ def copier(runs: list[str], who: str = "op") -> Operator:
     return operator
 
 
-class Announcing:
-    """A server that writes down when it runs."""
+class RecordingServer:
+    """A server that records when it runs."""
 
     def __init__(self, log: list[str]) -> None:
         self._log = log
@@ -73,10 +73,10 @@ class Announcing:
 
 
 async def test_servers_start_first_and_end_last() -> None:
-    """Webhooks must answer before anything is written, and until the last write."""
+    """Webhooks must answer before the first write, and until the last."""
     log: list[str] = []
     operator = Operator("op")
-    operator.add_server(Announcing(log))
+    operator.add_server(RecordingServer(log))
 
     @operator.reconciler(ConfigMap)
     async def reconcile(source: ConfigMap, _: Context[ConfigMap]) -> None:
@@ -89,8 +89,8 @@ async def test_servers_start_first_and_end_last() -> None:
     assert log == ["server starts", "a", "server ends"]
 
 
-async def test_nothing_is_reconciled_before_every_cache_is_complete() -> None:
-    """A run on half a picture would delete what it does not see."""
+async def test_nothing_is_reconciled_before_every_cache_is_synced() -> None:
+    """A run with an incomplete cache would delete what it does not see."""
     operator = Operator("op")
     seen: list[int] = []
 
@@ -107,8 +107,8 @@ async def test_nothing_is_reconciled_before_every_cache_is_complete() -> None:
     assert seen == [1]
 
 
-async def test_caches_that_never_fill_end_the_manager_with_a_reason() -> None:
-    """Two minutes, then the kind and the cause are named."""
+async def test_caches_that_never_sync_end_the_manager_with_a_reason() -> None:
+    """After two minutes the error names the kind and the cause."""
     operator = copier([])
     async with Cluster.start(clock=FakeClock()) as cluster:
         cluster.faults.inject(Refuse(403, "Forbidden", "may not list configmaps"), path="/configmaps", times=None)
@@ -117,8 +117,8 @@ async def test_caches_that_never_fill_end_the_manager_with_a_reason() -> None:
                 pass
 
 
-async def test_work_under_way_is_finished_within_the_grace_period() -> None:
-    """A stop is polite; keys that have not begun are left to the next one."""
+async def test_running_reconciles_finish_within_the_grace_period() -> None:
+    """Keys that have not started are left to the next process."""
     operator = Operator("op")
     finished: list[str] = []
 
@@ -148,8 +148,8 @@ async def _run_briefly(cluster: Cluster, operator: Operator) -> None:
         await cluster.clock.sleep(1.0)
 
 
-async def test_work_that_does_not_end_is_cut_off_after_the_grace_period() -> None:
-    """A stop is polite, but it is a stop."""
+async def test_reconciles_that_do_not_end_are_cancelled_after_the_grace_period() -> None:
+    """A stop must end."""
     operator = Operator("op")
 
     @operator.reconciler(ConfigMap)
@@ -164,8 +164,8 @@ async def test_work_that_does_not_end_is_cut_off_after_the_grace_period() -> Non
         assert stopping.done()
 
 
-async def test_only_the_leader_works_and_the_successor_begins_at_once() -> None:
-    """Its caches are warm; the lease is handed over; nothing is done twice."""
+async def test_only_the_leader_reconciles_and_its_successor_starts_at_once() -> None:
+    """The caches of the successor are warm, the lease is handed over, and nothing is done twice."""
     runs: list[str] = []
     async with Cluster.start(clock=FakeClock()) as cluster, replica(cluster, copier(runs, "a"), "a") as first:
         await cluster.client.create(ConfigMap(meta("x")))
@@ -180,7 +180,7 @@ async def test_only_the_leader_works_and_the_successor_begins_at_once() -> None:
             assert (await cluster.client.get(Lease, "op")).spec.holder_identity == "b"
 
 
-async def test_a_replica_that_waits_for_leadership_is_ready_but_for_having_started() -> None:
+async def test_a_standby_replica_is_ready_except_for_the_check_started() -> None:
     """It serves webhooks and must not stop a rollout: the Deployment probes /readyz?exclude=started."""
     async with Cluster.start(clock=FakeClock()) as cluster, replica(cluster, copier([], "a"), "a"):
         standby = Manager([copier([], "b")], cluster.transport, election("b"), clock=cluster.clock)
@@ -190,8 +190,8 @@ async def test_a_replica_that_waits_for_leadership_is_ready_but_for_having_start
             assert set(standby.readiness.failing()) == {"started"}
 
 
-async def test_a_leader_without_its_server_stops_writing_and_leaves() -> None:
-    """After the renew deadline nothing of it reaches the cluster any more."""
+async def test_a_leader_without_a_connection_stops_writing_and_ends() -> None:
+    """After the renew deadline none of its requests reaches the cluster."""
     runs: list[str] = []
     async with Cluster.start(clock=FakeClock()) as cluster:
         with pytest.raises(LeadershipLost):
@@ -221,8 +221,8 @@ async def replica(
         yield task
 
 
-async def test_probes_and_metrics_tell_how_it_is() -> None:
-    """Readiness by check, numbers under controller-runtime's names."""
+async def test_probes_and_metrics_show_its_state() -> None:
+    """Readiness by check, metrics with controller-runtime's names."""
     runs: list[str] = []
     async with Cluster.start() as cluster:
         options = ManagerOptions(probes=Listen())
@@ -275,7 +275,7 @@ async def test_two_caches_of_a_kind_are_one_metric_and_one_check() -> None:
 
 
 async def test_a_stale_cache_makes_it_not_ready() -> None:
-    """Green probes over a dead watch are worse than none."""
+    """Ready with a dead watch would be worse than no probe."""
     async with Cluster.start(clock=FakeClock()) as cluster, cluster.running(copier([])) as manager:
         assert manager.readiness.failing() == {}
         cluster.faults.inject(Refuse(503, "ServiceUnavailable"), path="/configmaps", times=None)
@@ -307,8 +307,8 @@ async def test_an_optional_kind_does_not_delay_the_start_and_works_once_it_is_se
         assert runs == ["w"]
 
 
-async def test_leaving_a_cluster_whose_time_stands_still_does_not_hang() -> None:
-    """A reconcile that waits for time gets its grace period even if no test moves the clock."""
+async def test_leaving_a_cluster_with_a_stopped_clock_does_not_hang() -> None:
+    """A reconcile that waits for time gets its grace period even if no test advances the clock."""
     operator = Operator("op")
 
     @operator.reconciler(ConfigMap)

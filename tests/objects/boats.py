@@ -1,4 +1,4 @@
-"""Custom resources as an author writes them, in a registry of their own."""
+"""Custom resources as an author declares them, in a separate registry."""
 
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.objects.model import Model, field, sparse
@@ -9,7 +9,7 @@ TEST_KINDS = Registry()
 
 
 class BoatSpec(Model):
-    """One field that the author must set, and one of each other sort."""
+    """One required field, and one of each other sort."""
 
     length: int
     sails: int = 2
@@ -19,7 +19,7 @@ class BoatSpec(Model):
 
 
 class BoatStatus(Status):
-    """A status that begins empty."""
+    """A status that is empty at first."""
 
     position: str | None = None
     knots: int = 0
@@ -35,15 +35,15 @@ class BoatStatus(Status):
     into=TEST_KINDS,
 )
 class Boat(Resource[BoatSpec, BoatStatus]):
-    """A kind whose spec is demanded."""
+    """A kind whose spec is required."""
 
 
 class BuoySpec(Model):
-    """A spec that needs nothing."""
+    """A spec without required fields."""
 
     colour: str = "red"
 
 
 @declare(ApiResource(gvk=GroupVersionKind("example.com", "v1", "Buoy"), plural="buoys"), into=TEST_KINDS)
 class Buoy(Resource[BuoySpec, BoatStatus]):
-    """A kind that may be nothing but its metadata."""
+    """A kind that may consist of metadata alone."""

@@ -28,68 +28,68 @@ DEEP = b"[" * 100_000 + b"]" * 100_000
 
 
 def boat(**more: Any) -> bytes:
-    """Write a boat as a server does, with whatever else it sends."""
+    """Return a boat as a server encodes it, with additional fields."""
     return json.dumps({"metadata": {"name": "a"}, "spec": {"length": 12}, **more}).encode()
 
 
-def test_object_begins_with_its_kind() -> None:
-    """Servers and people look at apiVersion and kind first."""
+def test_kind_comes_first_in_the_document() -> None:
+    """Users and servers look for apiVersion and kind first."""
     assert encode(ConfigMap(meta("a"), data={"k": "v"})) == (
         b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}'
     )
 
 
-def test_absent_status_reads_as_empty_and_is_not_sent() -> None:
-    """A reconciler sets fields of a status that nobody has written yet; until it does, nothing is sent."""
+def test_absent_status_is_empty_and_not_sent() -> None:
+    """A reconciler sets fields of a status that was never written; until it does, nothing is sent."""
     obj = decode(Boat, boat())
     assert obj.status.position is None
     assert obj.status.conditions == []
     assert "status" not in to_json(obj)
 
 
-def test_status_is_sent_once_something_is_set_in_it() -> None:
-    """The stand-in becomes real by being changed."""
+def test_status_is_sent_once_a_field_is_set() -> None:
+    """Changing the placeholder makes it a real status."""
     obj = decode(Boat, boat())
     obj.status.position = "51N"
     assert to_json(obj)["status"] == {"position": "51N", "knots": 0}
 
 
-def test_status_that_is_there_but_empty_stays_there() -> None:
-    """An empty object and no object are different; reading and writing does not turn one into the other."""
+def test_empty_status_stays_empty_and_present() -> None:
+    """An empty object and no object are different; decoding and encoding keep the difference."""
     assert to_json(decode(Boat, boat(status={})))["status"] == {"knots": 0}
 
 
-def test_part_that_the_author_gave_is_sent_though_it_equals_the_empty_one() -> None:
-    """What the author set is always sent."""
+def test_part_that_the_author_set_is_sent_even_if_it_is_empty() -> None:
+    """Values that the author sets are always sent."""
     assert to_json(Buoy(meta("a"), BuoySpec(colour="red")))["spec"] == {"colour": "red"}
     assert to_json(Buoy(meta("a"), status=BoatStatus()))["status"] == {"knots": 0}
     assert set(to_json(Buoy(meta("a")))) == {"apiVersion", "kind", "metadata"}
 
 
 def test_status_that_was_set_to_none_is_not_sent() -> None:
-    """None is never sent, wherever it stands."""
+    """None is never sent, at any place."""
     obj = Boat(meta("a"), BoatSpec(length=1), BoatStatus(knots=3))
     obj.status = None  # type: ignore[assignment] # what an author might do to clear it
     assert "status" not in to_json(obj)
 
 
 def test_encoding_does_not_change_the_object() -> None:
-    """Leaving out a stand-in is the business of the bytes, not of the object."""
+    """Leaving out the placeholder affects the bytes, not the object."""
     obj = Boat(meta("a"), BoatSpec(length=1))
     encode(obj)
     assert obj.status.knots == 0
 
 
-def test_spec_that_is_demanded_must_be_there() -> None:
-    """A kind without its spec is not an object of that kind."""
+def test_required_spec_must_be_present() -> None:
+    """Without its spec it is not an object of that kind."""
     with pytest.raises(DecodeError, match="not a Boat"):
         decode(Boat, b'{"metadata":{"name":"a"}}')
     with pytest.raises(ValueError, match="has no spec"):
         Boat(meta("a"))
 
 
-def test_decoded_object_remembers_its_bytes_and_a_new_one_has_none() -> None:
-    """An update is what changed since the object was read."""
+def test_decoded_object_keeps_its_bytes_and_a_new_one_has_none() -> None:
+    """An update sends what changed since the object was read."""
     data = boat(unknown={"x": [1]})
     obj = decode(Boat, data)
     obj.spec.length = 99
@@ -98,8 +98,8 @@ def test_decoded_object_remembers_its_bytes_and_a_new_one_has_none() -> None:
 
 
 @pytest.mark.parametrize("duplicated", [copy, deepcopy])
-def test_python_copies_remember_bytes_and_stand_ins(duplicated: Any) -> None:
-    """Users copy objects as they copy anything else."""
+def test_python_copies_keep_bytes_and_placeholders(duplicated: Any) -> None:
+    """Users copy objects like any other."""
     duplicate = duplicated(decode(Buoy, b'{"metadata":{"name":"a"}}'))
     assert bytes_read(duplicate) == b'{"metadata":{"name":"a"}}'
     assert set(to_json(duplicate)) == {"apiVersion", "kind", "metadata"}
@@ -118,7 +118,7 @@ def test_deep_copy_is_independent() -> None:
 
 
 def test_binary_data_is_base64_on_the_wire() -> None:
-    """A Secret's values are bytes to its user."""
+    """A Secret's values are bytes for its user."""
     secret = decode(Secret, b'{"metadata":{"name":"a"},"data":{"k":"aGk="}}')
     assert secret.data == {"k": b"hi"}
     assert to_json(secret)["data"] == {"k": "aGk="}
@@ -152,15 +152,15 @@ def test_document_and_object_convert_into_each_other() -> None:
         DEEP,
     ],
 )
-def test_bytes_that_are_no_such_object_are_one_kind_of_error(data: bytes) -> None:
-    """Whatever a peer sends, the caller catches DecodeError."""
+def test_bytes_of_another_object_raise_a_decode_error(data: bytes) -> None:
+    """Whatever a server sends, the caller catches DecodeError."""
     with pytest.raises(DecodeError):
         decode(Boat, data)
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"resourceVersion":1}', b'{"continue":"\xff"}', DEEP])
-def test_bytes_that_are_no_such_part_are_one_kind_of_error(data: bytes) -> None:
-    """The same holds for what is not an object of its own."""
+def test_bytes_of_another_part_raise_a_decode_error(data: bytes) -> None:
+    """The same holds for parts of an object."""
     with pytest.raises(DecodeError):
         decode_as(ListMeta, data)
 
@@ -169,42 +169,42 @@ def test_bytes_that_are_no_such_part_are_one_kind_of_error(data: bytes) -> None:
     "field",
     ['"limits":{"cpu":true}', '"limits":{"cpu":[]}', '"limits":{"cpu":"x"}', '"limits":{"cpu":1e999}', '"requests":3'],
 )
-def test_value_that_is_no_quantity_is_the_same_kind_of_error(field: str) -> None:
-    """Types of our own fail as msgspec's own types do."""
+def test_invalid_quantity_raises_a_decode_error(field: str) -> None:
+    """Our types fail like msgspec's own."""
     data = f'{{"spec":{{"containers":[{{"name":"c","resources":{{{field}}}}}]}}}}'.encode()
     with pytest.raises(DecodeError, match="not a Pod"):
         decode(Pod, data)
 
 
 @pytest.mark.parametrize("moment", ["3", '"x"', "true", '"2026-01-02T03:04:05"'])
-def test_value_that_is_no_time_is_the_same_kind_of_error(moment: str) -> None:
+def test_invalid_time_raises_a_decode_error(moment: str) -> None:
     """The same holds for times with microseconds."""
     with pytest.raises(DecodeError, match="not a Lease"):
         decode(Lease, f'{{"spec":{{"renewTime":{moment}}}}}'.encode())
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"nul", DEEP])
-def test_bytes_that_are_no_json_are_one_kind_of_error(data: bytes) -> None:
-    """The same holds where any document is wanted."""
+def test_invalid_json_raises_a_decode_error(data: bytes) -> None:
+    """The same holds where any document is accepted."""
     with pytest.raises(DecodeError):
         decode_json(data)
 
 
 @pytest.mark.parametrize("data", [b"[]", b"{}", b'{"kind":"A"}', b'{"kind":1,"apiVersion":"v1"}', b"{"])
 def test_object_without_a_class_needs_its_kind(data: bytes) -> None:
-    """Without apiVersion and kind nobody knows where it lives."""
+    """Without apiVersion and kind its path is unknown."""
     with pytest.raises(DecodeError):
         decode(Unstructured, data)
 
 
-def test_value_without_a_json_form_is_refused() -> None:
-    """A mistake in a program is a TypeError of that program, not a strange document."""
+def test_value_without_a_json_form_is_rejected() -> None:
+    """A mistake in a program is a TypeError, not an odd document."""
     with pytest.raises((TypeError, NotImplementedError)):
         encode_json(object())
 
 
-def test_list_has_a_version_and_objects_that_remember_their_own_bytes() -> None:
-    """Each item can be updated by itself."""
+def test_list_has_a_version_and_objects_with_their_own_bytes() -> None:
+    """Each item can be updated separately."""
     data = (
         b'{"kind":"BoatList","apiVersion":"example.com/v1","metadata":{"resourceVersion":"7","continue":"x"},'
         b'"items":[{"metadata":{"name":"a"},"spec":{"length":1},"more":1}]}'
@@ -216,7 +216,7 @@ def test_list_has_a_version_and_objects_that_remember_their_own_bytes() -> None:
 
 
 @pytest.mark.parametrize("data", [b'{"metadata":{},"items":null}', b'{"metadata":{}}', b'{"items":[]}'])
-def test_list_of_nothing_may_come_as_null(data: bytes) -> None:
+def test_empty_list_may_be_null(data: bytes) -> None:
     """Go writes an empty list as null."""
     boats = decode_list(Boat, data)
     assert boats.items == []
@@ -236,7 +236,7 @@ unknown_fields = st.dictionaries(st.text(max_size=6).map(lambda name: f"x-{name}
 def test_round_trip_keeps_known_fields_in_the_object_and_unknown_ones_in_the_bytes(
     outer: dict[str, Any], inner: dict[str, Any], length: int, crew: list[str]
 ) -> None:
-    """An update sends what changed against these bytes, so nothing that the class does not know is lost."""
+    """An update sends what changed compared with these bytes, so no unknown field is lost."""
     document = {
         "apiVersion": "example.com/v1",
         "kind": "Boat",

@@ -10,7 +10,7 @@ LATER = NOON + timedelta(hours=1)
 
 
 def test_transition_time_moves_only_with_the_status() -> None:
-    """Watchers measure how long something has been true."""
+    """Watchers measure how long a condition has been true."""
     status = Status()
     assert status.set_condition("Ready", status=False, reason="Starting", now=NOON)
     assert status.set_condition("Ready", status=False, reason="Waiting", message="for wind", now=LATER)
@@ -32,8 +32,8 @@ def test_same_condition_again_changes_nothing() -> None:
     assert [one.status for one in status.conditions] == ["Unknown"]
 
 
-def test_conditions_of_other_types_stay_in_place() -> None:
-    """Conditions are a map by type; the order that people see does not jump."""
+def test_conditions_of_other_types_keep_their_position() -> None:
+    """Conditions are a map by type, but users see their order."""
     status = Status()
     for type_ in ("A", "B", "C"):
         status.set_condition(type_, status=True, reason="Made", now=NOON)
@@ -43,7 +43,7 @@ def test_conditions_of_other_types_stay_in_place() -> None:
 
 
 def test_transition_time_has_whole_seconds() -> None:
-    """As ``metav1.Time`` is written; a custom resource would keep the fraction."""
+    """As ``metav1.Time`` is written; a custom resource would store the fraction."""
     status = Status()
     status.set_condition("Ready", status=True, reason="Made", now=NOON.replace(microsecond=123456))
     assert b'"lastTransitionTime":"2026-01-01T12:00:00Z"' in encode_json(status)

@@ -12,12 +12,12 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 
 def at(text: str) -> datetime:
-    """Read a time in UTC."""
+    """Return a time in UTC."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 def due(schedule: str, after: str, count: int = 1, zone: str = "UTC") -> list[str]:
-    """Give the next times in the zone's own reading."""
+    """Return the next times in the zone's local time."""
     cron = CronSchedule.parse(schedule, zone=zone_named(zone))
     found, moment = [], at(after)
     for _ in range(count):
@@ -30,7 +30,7 @@ def due(schedule: str, after: str, count: int = 1, zone: str = "UTC") -> list[st
 
 @st.composite
 def fields(draw: st.DrawFn) -> str:
-    """Give a schedule in which every number is in its range."""
+    """Generate a schedule in which every number is in its range."""
     parts = []
     for low, high in BOUNDS:
         first = draw(st.integers(low, high))
@@ -56,14 +56,14 @@ def fields(draw: st.DrawFn) -> str:
     ],
 )
 def test_the_next_time_is_the_first_that_matches(schedule: str, after: str, expected: str) -> None:
-    """Every form of the language says when something is due."""
+    """Every form of the cron syntax."""
     assert due(schedule, after) == [expected]
 
 
 @given(fields(), st.datetimes(datetime(2026, 3, 1), datetime(2026, 11, 30)))  # noqa: DTZ001 - the zone is given below
 @settings(max_examples=12, deadline=None)
-def test_no_match_is_left_out_whatever_the_schedule(schedule: str, moment: datetime) -> None:
-    """Jumping over what cannot match must give what a look at every minute gives, also where clocks are changed."""
+def test_no_match_is_skipped_whatever_the_schedule(schedule: str, moment: datetime) -> None:
+    """Skipping times that cannot match must find the same as checking every minute, also at changes of the clock."""
     cron = CronSchedule.parse(schedule, zone=BERLIN)
     start = moment.replace(second=0, microsecond=0, tzinfo=UTC)
     minutes = (start + timedelta(minutes=number) for number in range(1, 2 * 24 * 60))
@@ -95,7 +95,7 @@ def _numbers(text: str, low: int, high: int) -> list[int]:
 
 
 def test_a_day_matches_by_either_of_its_fields() -> None:
-    """Whoever gives both a day of the month and one of the week gets both, as cron always did."""
+    """If both a day of the month and of the week are given, either matches, as in cron."""
     assert due("0 0 13 * fri", "2026-03-01T00:00", 3) == [
         "2026-03-06 00:00 +0000",
         "2026-03-13 00:00 +0000",
@@ -103,16 +103,16 @@ def test_a_day_matches_by_either_of_its_fields() -> None:
     ]
 
 
-def test_a_time_that_clocks_skip_does_not_happen() -> None:
-    """In the night in which clocks go forward there is no half past two: the next one is a day later."""
+def test_a_time_that_the_clock_skips_does_not_occur() -> None:
+    """When clocks go forward there is no half past two: the next one is a day later."""
     assert due("30 2 * * *", "2026-03-28T12:00", 2, "Europe/Berlin") == [
         "2026-03-30 02:30 +0200",
         "2026-03-31 02:30 +0200",
     ]
 
 
-def test_a_time_that_clocks_repeat_happens_twice() -> None:
-    """In the night in which clocks go back the same reading comes twice."""
+def test_a_time_that_the_clock_repeats_occurs_twice() -> None:
+    """When clocks go back the same local time occurs twice."""
     assert due("30 2 * * *", "2026-10-24T12:00", 3, "Europe/Berlin") == [
         "2026-10-25 02:30 +0200",
         "2026-10-25 02:30 +0100",
@@ -120,32 +120,32 @@ def test_a_time_that_clocks_repeat_happens_twice() -> None:
     ]
 
 
-def test_midnight_that_does_not_exist_is_passed_over() -> None:
+def test_midnight_that_does_not_exist_is_skipped() -> None:
     """Some zones change their clocks at midnight: the day then begins at one."""
     assert due("@daily", "2018-11-03T12:00", 1, "America/Sao_Paulo") == ["2018-11-05 00:00 -0200"]
 
 
 def test_an_interval_counts_from_the_moment_itself() -> None:
-    """An interval has no fields: it is so long after the last time, in whole seconds and at least one."""
+    """An interval has no fields: it counts from the last time, in whole seconds and at least one."""
     moment = at("2026-03-01T10:07:13")
     assert CronSchedule.parse("@every 90s").next_after(moment) == moment + timedelta(seconds=90)
     assert CronSchedule.parse("@every 10ms").next_after(moment) == moment + timedelta(seconds=1)
 
 
-def test_a_schedule_that_never_comes_due_says_so() -> None:
-    """Nobody waits for ever for a 30th of February."""
+def test_a_schedule_that_is_never_due_is_reported() -> None:
+    """Otherwise a search for the 30th of February would never end."""
     assert CronSchedule.parse("0 0 30 2 *").next_after(at("2026-01-01T00:00")) is None
 
 
-def test_times_between_two_moments_leave_out_the_first_and_keep_the_last() -> None:
-    """A controller that looks again must neither repeat a run nor lose one."""
+def test_times_between_two_moments_exclude_the_first_and_include_the_last() -> None:
+    """A controller that checks again must neither repeat a run nor lose one."""
     cron = CronSchedule.parse("*/30 * * * *")
     found = list(cron.between(at("2026-01-01T00:00"), at("2026-01-01T01:30")))
     assert found == [at("2026-01-01T00:30"), at("2026-01-01T01:00"), at("2026-01-01T01:30")]
 
 
-def test_a_zone_in_the_schedule_wins() -> None:
-    """Old CronJobs carry their zone in the schedule."""
+def test_a_zone_in_the_schedule_takes_precedence() -> None:
+    """Old CronJobs have their zone in the schedule."""
     assert CronSchedule.parse("CRON_TZ=Asia/Tokyo 0 5 * * *").next_after(at("2026-01-01T00:00")) == at(
         "2026-01-01T20:00"
     )
@@ -155,15 +155,15 @@ def test_a_zone_in_the_schedule_wins() -> None:
 
 @given(fields())
 @settings(max_examples=60, deadline=None)
-def test_schedules_whose_numbers_are_in_range_are_read(schedule: str) -> None:
-    """An author whose schedule is right must never be told that it is wrong."""
+def test_schedules_with_numbers_in_range_are_accepted(schedule: str) -> None:
+    """A valid schedule must never be rejected."""
     assert len(CronSchedule.parse(schedule).fields) == len(BOUNDS)
 
 
 @given(st.integers(0, 4), st.integers(1, 1000), fields())
 @settings(max_examples=60, deadline=None)
-def test_a_number_above_its_range_is_refused(place: int, excess: int, schedule: str) -> None:
-    """A job that would never run is refused when it is written, not when somebody misses it."""
+def test_a_number_above_its_range_is_rejected(place: int, excess: int, schedule: str) -> None:
+    """A job that would never run is rejected when it is written, not when a user misses it."""
     parts = schedule.split()
     parts[place] = str(BOUNDS[place][1] + excess)
     with pytest.raises(ScheduleError, match="above maximum"):
@@ -184,8 +184,8 @@ def test_a_number_above_its_range_is_refused(place: int, excess: int, schedule: 
         ("x * * * *", 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'),
     ],
 )
-def test_what_cannot_be_read_is_told_in_kubernetes_words(schedule: str, why: str) -> None:
-    """Authors look the text up; it is that of the library that Kubernetes uses."""
+def test_error_messages_are_those_of_kubernetes(schedule: str, why: str) -> None:
+    """Authors search for the text; it is that of the library that Kubernetes uses."""
     with pytest.raises(ScheduleError) as refused:
         CronSchedule.parse(schedule)
     assert str(refused.value) == why

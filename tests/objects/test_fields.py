@@ -51,7 +51,7 @@ class Offer(Resource[OfferSpec, OfferSpec]):
 
 @pytest.fixture(params=["", "from __future__ import annotations"], ids=["evaluated", "as_text"])
 def load(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Load:
-    """Load a module from its source, with and without annotations as text."""
+    """Load a module from its source, with and without postponed annotations."""
 
     def load_source(source: str) -> ModuleType:
         module = ModuleType("declarations_of_a_test")
@@ -63,8 +63,8 @@ def load(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Loa
     return load_source
 
 
-def test_defaults_are_sent_however_python_keeps_annotations(load: Load) -> None:
-    """Python 3.14 leaves the annotations out of the class body: all defaults vanished from the wire."""
+def test_defaults_are_sent_however_python_stores_annotations(load: Load) -> None:
+    """Python 3.14 leaves the annotations out of the class body: all defaults were missing in requests."""
     module = load(FORWARD)
     assert encode_json(module.Fleet()) == b'{"ships":[],"replicas":0,"on":false}'
     fleet = decode_as(module.Fleet, b'{"flagship":{},"ships":[{"masts":3}]}')
@@ -75,7 +75,7 @@ def test_defaults_are_sent_however_python_keeps_annotations(load: Load) -> None:
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="before Python 3.14 a forward reference is a string")
 def test_a_forward_reference_needs_no_quotes(load: Load) -> None:
-    """This is what PEP 649 is for: the names are looked up when they are asked for."""
+    """PEP 649 exists for this: the names are looked up when they are used."""
     module = load(FORWARD.replace('"', ""))
     assert encode_json(module.Fleet()) == b'{"ships":[],"replicas":0,"on":false}'
     assert decode_as(module.Fleet, b'{"flagship":{}}').flagship.masts == 2
@@ -89,7 +89,7 @@ def test_a_class_variable_is_not_a_field(load: Load) -> None:
 
 
 def test_a_type_that_only_type_checkers_know_is_an_error_with_advice(load: Load) -> None:
-    """It was a NameError without the class, somewhere inside a watch."""
+    """It was a NameError without the class, raised inside a watch."""
     module = load(UNKNOWN)
     advice = r"declarations_of_a_test\.Price\.amount: the type 'Decimal' is not defined .* `if TYPE_CHECKING:`"
     with pytest.raises(DeclarationError, match=advice):
@@ -116,7 +116,7 @@ def test_an_annotation_that_is_not_a_type_is_an_error(load: Load) -> None:
 
 
 def test_a_default_without_an_annotation_is_an_error() -> None:
-    """The value hid the field: it was neither settable nor sent."""
+    """The value hid the field, which could neither be set nor sent."""
 
     class Smaller(Model):
         replicas: int = 1
@@ -128,7 +128,7 @@ def test_a_default_without_an_annotation_is_an_error() -> None:
 
 
 def test_a_subclass_overrides_a_default_with_an_annotation() -> None:
-    """This is the way to do it."""
+    """This is the supported way."""
 
     class Smaller(Model):
         replicas: int = 1
@@ -139,7 +139,7 @@ def test_a_subclass_overrides_a_default_with_an_annotation() -> None:
     assert encode_json(Bigger()) == b'{"replicas":5}'
 
 
-def test_a_resource_of_local_classes_is_readable() -> None:
+def test_a_resource_of_local_classes_can_be_decoded() -> None:
     """Tests declare kinds inside functions."""
 
     class Spec(Model):

@@ -11,7 +11,7 @@ from steersman.objects.identity import (
 
 
 @pytest.mark.parametrize(("text", "group", "version"), [("v1", "", "v1"), ("apps/v1", "apps", "v1")])
-def test_api_version_is_read_and_printed(text: str, group: str, version: str) -> None:
+def test_api_version_is_parsed_and_formatted(text: str, group: str, version: str) -> None:
     """The core group has no name, so its apiVersion has no slash."""
     parsed = GroupVersion.parse(text)
     assert parsed == (group, version)
@@ -19,13 +19,13 @@ def test_api_version_is_read_and_printed(text: str, group: str, version: str) ->
 
 
 @pytest.mark.parametrize("text", ["", "/v1", "apps/", "a/b/v1", "/"])
-def test_what_is_no_api_version_is_refused_by_name(text: str) -> None:
-    """A typing error must not become an odd group."""
+def test_invalid_api_version_is_rejected_with_its_value(text: str) -> None:
+    """A typing error must not become a strange group."""
     with pytest.raises(ValueError, match="not an apiVersion"):
         GroupVersion.parse(text)
 
 
-def test_kind_is_made_from_the_two_fields_of_every_object() -> None:
+def test_kind_is_read_from_the_two_fields_of_every_object() -> None:
     """An object names its kind by apiVersion and kind."""
     gvk = GroupVersionKind.of("apps/v1", "Deployment")
     assert gvk == ("apps", "v1", "Deployment")
@@ -42,20 +42,20 @@ def test_resource_is_named_as_in_error_messages() -> None:
 
 
 @pytest.mark.parametrize(("text", "namespace", "name"), [("ns/a", "ns", "a"), ("a", "", "a")])
-def test_key_is_read_and_printed(text: str, namespace: str, name: str) -> None:
+def test_key_is_parsed_and_formatted(text: str, namespace: str, name: str) -> None:
     """One form of key, for namespaced and cluster-scoped objects."""
     assert ObjectKey.parse(text) == (namespace, name)
     assert str(ObjectKey(namespace, name)) == text
 
 
 @pytest.mark.parametrize("text", ["", "ns/", "a/b/c"])
-def test_what_is_no_key_is_refused_by_name(text: str) -> None:
-    """Half a key must not find another object."""
+def test_invalid_key_is_rejected_with_its_value(text: str) -> None:
+    """An incomplete key must not find another object."""
     with pytest.raises(ValueError, match="not an object key"):
         ObjectKey.parse(text)
 
 
-def test_declaration_tells_where_a_kind_is_served() -> None:
+def test_declaration_contains_where_a_kind_is_served() -> None:
     """Client and server find path and list kind in one place."""
     resource = ApiResource(gvk=GroupVersionKind("apps", "v1", "Deployment"), plural="deployments")
     assert resource.gvr == ("apps", "v1", "deployments")
@@ -63,7 +63,7 @@ def test_declaration_tells_where_a_kind_is_served() -> None:
 
 
 @pytest.mark.parametrize("plural", ["", "Pods", "po ds", "a.b", "-a", "a" * 64, "pods\n"])
-def test_plural_that_no_server_accepts_is_refused_at_the_declaration(plural: str) -> None:
+def test_invalid_plural_is_rejected_at_the_declaration(plural: str) -> None:
     """A plural becomes part of a URL and of a CRD's name."""
     with pytest.raises(DeclarationError, match="DNS label"):
         ApiResource(gvk=GroupVersionKind("a", "v1", "A"), plural=plural)

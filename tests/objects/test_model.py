@@ -22,7 +22,7 @@ class Part(Model):
 
 
 def test_none_is_never_sent_and_everything_else_always_is() -> None:
-    """A default that is sent stays as it is when a later version of the class has another default."""
+    """A default that is sent does not change when a later version of the class has another default."""
     assert encode_json(Part(needed=1)) == (b'{"needed":1,"count":3,"flag":false,"words":[],"table":{},"Weight":1.5}')
 
 
@@ -31,8 +31,8 @@ def test_value_equal_to_its_default_is_sent_when_the_author_sets_it() -> None:
     assert b'"count":3' in encode_json(Part(needed=1, count=3))
 
 
-def test_sparse_collection_is_sent_only_when_it_holds_something() -> None:
-    """Empty labels are no labels."""
+def test_sparse_collection_is_sent_only_if_it_is_not_empty() -> None:
+    """Empty labels mean no labels."""
     part = Part(needed=1)
     assert b"labels" not in encode_json(part)
     part.labels["a"] = "b"
@@ -40,7 +40,7 @@ def test_sparse_collection_is_sent_only_when_it_holds_something() -> None:
 
 
 def test_names_on_the_wire_are_camel_case_unless_named() -> None:
-    """A trailing underscore only avoids a keyword."""
+    """A trailing underscore only avoids a Python keyword."""
     part = decode_as(Part, b'{"needed":1,"from":"x","podIP":"10.0.0.1","Weight":2}')
     assert (part.from_, part.pod_ip, part.weight) == ("x", "10.0.0.1", 2.0)
     assert encode_json(part).startswith(b'{"needed":1,"count":3')
@@ -56,18 +56,18 @@ def test_defaults_are_not_shared_between_objects() -> None:
     assert (second.words, second.table, second.labels) == ([], {}, {})
 
 
-def test_parts_are_made_by_the_names_of_their_fields() -> None:
+def test_parts_are_created_with_keyword_arguments() -> None:
     """Positions would break when Kubernetes adds a field."""
     with pytest.raises(TypeError):
         Part(1)
 
 
-def test_unknown_field_is_ignored_on_reading() -> None:
+def test_unknown_field_is_ignored_when_decoding() -> None:
     """A newer server may send more than this class knows."""
     assert decode_as(Part, b'{"needed":1,"new":{"a":[1]}}') == Part(needed=1)
 
 
-def test_subclass_keeps_the_promises_of_its_base() -> None:
+def test_subclass_behaves_like_its_base() -> None:
     """Authors extend Status and their own models."""
 
     class Wider(Part):
@@ -78,8 +78,8 @@ def test_subclass_keeps_the_promises_of_its_base() -> None:
 
 
 @given(st.lists(st.from_regex(r"[a-z][a-z0-9]{0,6}", fullmatch=True), min_size=1, max_size=5))
-def test_words_come_back_from_the_wire_name(words: list[str]) -> None:
-    """The conversion loses nothing: no two snake_case names of plain words have one wire name."""
+def test_words_are_restored_from_the_wire_name(words: list[str]) -> None:
+    """The conversion loses nothing: no two snake_case names of plain words have the same wire name."""
     camel = wire_name("_".join(words))
     assert "_" not in camel
     assert camel.lower() == "".join(words)

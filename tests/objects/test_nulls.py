@@ -8,8 +8,8 @@ from steersman.objects.codec import bytes_read, decode
 from steersman.objects.resource import PartialObjectMetadata
 
 
-def test_null_where_a_list_is_demanded_is_an_empty_list() -> None:
-    """Go writes a nil slice as null, even where the schema demands a list; recorded from a real server."""
+def test_null_for_a_required_list_is_an_empty_list() -> None:
+    """Go writes a nil slice as null, even where the schema requires a list; recorded from a real server."""
     data = b'{"metadata":{"name":"a"},"spec":{"limits":null}}'
     obj = decode(LimitRange, data)
     assert obj.spec.limits == []
@@ -17,13 +17,13 @@ def test_null_where_a_list_is_demanded_is_an_empty_list() -> None:
 
 
 def test_null_metadata_members_are_absent() -> None:
-    """Hand-written manifests say ``labels:`` and nothing after it."""
+    """Handwritten manifests contain ``labels:`` without a value."""
     obj = decode(PartialObjectMetadata, b'{"metadata":{"name":"a","labels":null,"ownerReferences":null}}')
     assert obj.labels == {}
     assert obj.controller is None
 
 
-def test_null_deep_inside_lists_and_maps_is_repaired() -> None:
+def test_null_deep_inside_lists_and_maps_is_replaced() -> None:
     """The same holds at every depth."""
     data = (
         b'{"metadata":{"name":"a"},"spec":{"selector":{},"template":{"metadata":null,"spec":{"containers":'
@@ -35,19 +35,19 @@ def test_null_deep_inside_lists_and_maps_is_repaired() -> None:
     assert obj.status.replicas is None
 
 
-def test_null_time_is_no_time() -> None:
+def test_null_time_is_absent() -> None:
     """An event that came through the old API has ``eventTime: null``."""
     assert decode(Event, b'{"metadata":{"name":"a"},"eventTime":null}').event_time is None
 
 
-def test_null_struct_that_is_demanded_is_empty_and_then_says_what_is_missing() -> None:
+def test_null_for_a_required_struct_is_empty_and_reports_the_missing_field() -> None:
     """The error names the first field that is really missing."""
     with pytest.raises(DecodeError, match="containers"):
         decode(Pod, b'{"metadata":{"name":"a"},"spec":null}')
 
 
 def test_wrong_type_beside_a_null_is_still_an_error() -> None:
-    """Repairing nulls must not hide other mistakes."""
+    """Replacing nulls must not hide other mistakes."""
     with pytest.raises(DecodeError, match=r"spec\.containers"):
         decode(Pod, b'{"metadata":{"name":"a","labels":null},"spec":{"containers":3}}')
     with pytest.raises(DecodeError, match="name"):

@@ -18,7 +18,7 @@ _SCALES = {
 
 
 class Resources(Model):
-    """Where quantities stand."""
+    """A class with quantities."""
 
     limits: dict[str, Quantity]
 
@@ -26,7 +26,7 @@ class Resources(Model):
 @pytest.mark.parametrize(
     ("text", "canonical"),
     [
-        # Recorded from a kube-apiserver: what was sent, and what it answered.
+        # Recorded from a kube-apiserver: the value that was sent, and the answer.
         ("0.5", "500m"),
         ("1.5", "1500m"),
         ("1000000", "1M"),
@@ -65,7 +65,7 @@ class Resources(Model):
     ],
 )
 def test_canonical_form_is_what_the_server_prints(text: str, canonical: str) -> None:
-    """Whoever compares texts compares them with a server's."""
+    """Code that compares texts compares them with a server's."""
     assert Quantity(text).canonical() == canonical
 
 
@@ -73,7 +73,7 @@ def test_canonical_form_is_what_the_server_prints(text: str, canonical: str) -> 
     ("text", "canonical"), [("0.1n", "1n"), ("1e-10", "1e-9"), ("-0.1n", "-1n"), ("1.0000000001", "1000000001n")]
 )
 def test_below_one_nano_is_rounded_away_from_zero(text: str, canonical: str) -> None:
-    """Who asks for something gets something."""
+    """A request for a tiny amount must not become a request for nothing."""
     assert Quantity(text).canonical() == canonical
 
 
@@ -91,21 +91,21 @@ def test_binary_amounts_stop_at_the_largest_int64(text: str) -> None:
     ["", "1K", "0x10", "1_000", "1,5", "1GiB", "1mm", "1e3Ki", "NaN", "1Zi", "bad", " 1", "1 ", "1e", "--1", "1.2.3",
      "٣", "1e999999999", "1" * 301, "Infinity"],
 )  # fmt: skip
-def test_what_is_no_quantity_is_refused(text: str) -> None:
+def test_invalid_quantity_is_rejected(text: str) -> None:
     """The first part of the list was recorded from a server."""
     with pytest.raises(ValueError, match="not a quantity"):
         Quantity(text)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), Decimal("-Infinity"), 10**2000])
-def test_number_that_is_no_amount_is_refused(number: float | Decimal) -> None:
-    """The error is a ValueError, whatever arithmetic says."""
+def test_number_that_is_not_an_amount_is_rejected(number: float | Decimal) -> None:
+    """The error is a ValueError for infinity and NaN, too."""
     with pytest.raises(ValueError, match="not a quantity"):
         Quantity(number)
 
 
-def test_what_was_read_is_printed_as_it_was_read() -> None:
-    """An update must not touch a text that its author did not touch."""
+def test_quantity_is_written_as_it_was_read() -> None:
+    """An update must not change a text that its author did not change."""
     resources = decode_as(Resources, b'{"limits":{"cpu":"0.5","memory":1073741824,"x":1.5}}')
     assert resources.limits["cpu"] == Quantity("500m")
     assert resources.limits["memory"] == Quantity("1Gi")
@@ -121,8 +121,8 @@ def test_equal_amounts_are_equal_however_they_are_written(form: str) -> None:
     assert Quantity("1Gi") != "1Gi"
 
 
-def test_result_is_printed_in_the_form_of_the_first_amount_that_is_not_zero() -> None:
-    """A sum of memory stays binary, and zero has no say."""
+def test_result_has_the_format_of_the_first_amount_that_is_not_zero() -> None:
+    """A sum of memory stays binary; zero does not count."""
     assert str(Quantity("1Gi") + Quantity("512Mi")) == "1536Mi"
     assert str(Quantity("0") + Quantity("1Gi")) == "1Gi"
     assert str(Quantity("1Gi") - Quantity("1Gi")) == "0"
@@ -141,8 +141,8 @@ def test_amount_as_a_number() -> None:
     assert repr(Quantity("1Gi")) == "Quantity('1Gi')"
 
 
-def test_amounts_have_an_order_and_other_things_have_none() -> None:
-    """Comparing with a bare number is a mistake of types."""
+def test_amounts_are_ordered_only_among_each_other() -> None:
+    """Comparing with a bare number is a type error."""
     assert Quantity("1G") < Quantity("1Gi") <= Quantity("1.1Gi")
     assert max(Quantity("2"), Quantity("1500m")) == Quantity("2")
     with pytest.raises(TypeError):
@@ -164,7 +164,7 @@ amounts = st.builds(
 
 
 def exact(text: str) -> Fraction:
-    """Give the amount of a text by other means than ours, before it is rounded."""
+    """Return the exact amount of a text, computed independently of our code, before rounding."""
     number = text.rstrip("numkKMGTPEi")
     return Fraction(number) * _SCALES[text[len(number) :]]
 
@@ -186,7 +186,7 @@ def test_amount_is_exact_and_its_canonical_form_means_the_same(text: str) -> Non
 @settings(max_examples=100)
 @given(amounts, amounts)
 def test_arithmetic_is_exact(left: str, right: str) -> None:
-    """Adding and taking away again gives the same amount."""
+    """Adding and subtracting again returns the same amount."""
     a, b = Quantity(left), Quantity(right)
     assert Fraction((a + b).value) == Fraction(a.value) + Fraction(b.value)
     assert (a + b) - b == a

@@ -16,7 +16,7 @@ BOAT = ApiResource(gvk=GroupVersionKind("example.com", "v1", "Boat"), plural="bo
 
 
 def test_declared_class_is_found_by_its_kind() -> None:
-    """Kind and class are one to one."""
+    """Kind and class correspond one to one."""
     registry = Registry()
 
     @declare(BOAT, into=registry)
@@ -30,7 +30,7 @@ def test_declared_class_is_found_by_its_kind() -> None:
     assert repr(registry) == "<Registry kinds=1>"
 
 
-def test_second_class_for_a_kind_is_refused_and_both_are_named() -> None:
+def test_second_class_for_a_kind_is_rejected_and_both_are_named() -> None:
     """Two views of one kind would lose each other's fields."""
     registry = Registry()
 
@@ -47,8 +47,10 @@ def test_second_class_for_a_kind_is_refused_and_both_are_named() -> None:
     assert registry.find(BOAT.gvk) is First
 
 
-def test_class_of_a_module_that_failed_to_load_frees_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The module is corrected and loaded again; the first class is still there, in the caches of typing."""
+def test_class_of_a_module_that_failed_to_load_releases_its_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The module is corrected and loaded again; the first class still exists in the caches of typing."""
     declaration = (
         "from steersman import Model, Resource, Status, custom_resource\n"
         "class Spec(Model):\n    def __len__(self): return 0\n"
@@ -63,7 +65,7 @@ def test_class_of_a_module_that_failed_to_load_frees_its_kind(tmp_path: Path, mo
     assert declared_kinds.find(GroupVersionKind("failing.example.com", "v1", "Boat")) is boat
 
 
-def test_class_that_nobody_uses_frees_its_kind() -> None:
+def test_unused_class_releases_its_kind() -> None:
     """Tests declare kinds inside functions; the next test declares them again."""
     registry = Registry()
 
@@ -78,8 +80,8 @@ def test_class_that_nobody_uses_frees_its_kind() -> None:
     assert registry.find(BOAT.gvk) is None
 
 
-def test_class_that_was_used_frees_its_kind_all_the_same() -> None:
-    """What reading and writing remember about a class must not keep it alive."""
+def test_class_that_was_used_releases_its_kind_too() -> None:
+    """Caches of decoding and encoding must not keep the class alive."""
     registry = Registry()
 
     def used() -> None:
@@ -95,7 +97,7 @@ def test_class_that_was_used_frees_its_kind_all_the_same() -> None:
     assert registry.find(BOAT.gvk) is None
 
 
-def test_module_that_is_loaded_again_replaces_its_class() -> None:
+def test_reloaded_module_replaces_its_class() -> None:
     """Development servers and notebooks reload modules."""
     registry = Registry()
     classes = []

@@ -17,7 +17,7 @@ from steersman.objects.resource import (
 from tests.objects.boats import Boat, BoatSpec, BoatStatus, Buoy, BuoySpec
 
 
-def test_metadata_and_halves_are_positional() -> None:
+def test_metadata_spec_and_status_are_positional() -> None:
     """This is how authors write objects."""
     obj = Boat(meta("a", "ns", labels={"x": "y"}), BoatSpec(length=3), BoatStatus(knots=1))
     assert (obj.name, obj.namespace, obj.key) == ("a", "ns", ObjectKey("ns", "a"))
@@ -25,7 +25,7 @@ def test_metadata_and_halves_are_positional() -> None:
 
 
 def test_shortcuts_of_an_object_that_was_never_stored_are_empty() -> None:
-    """Nobody has to ask for None first."""
+    """Authors need not check for None first."""
     obj = Buoy(ObjectMeta(generate_name="b-"))
     assert (obj.name, obj.namespace, obj.uid, obj.resource_version, obj.generation) == ("", "", "", "", 0)
     assert not obj.is_deleting
@@ -40,7 +40,7 @@ def test_object_that_is_being_deleted_says_so() -> None:
 
 
 def test_stored_object_can_own_others() -> None:
-    """A child names its owner by uid, so that a successor of the same name does not inherit it."""
+    """A child refers to its owner by uid, so that a successor of the same name does not inherit it."""
     owner = Boat(meta("a", uid="u1"), BoatSpec(length=3))
     reference = owner.owner_reference()
     assert encode_json(reference) == (
@@ -57,20 +57,20 @@ def test_object_without_uid_cannot_own() -> None:
         Boat(meta("a"), BoatSpec(length=3)).owner_reference()
 
 
-def test_owner_that_does_not_control_is_not_the_controller() -> None:
+def test_owner_that_is_not_the_controller_is_not_returned() -> None:
     """An object may have several owners, but one controller."""
     plain = OwnerReference(api_version="v1", kind="A", name="a", uid="1")
     assert Buoy(meta("b", owner_references=[plain])).controller is None
 
 
-def test_only_parts_that_need_nothing_have_an_empty_value() -> None:
-    """A spec with a demanded field cannot be made up."""
+def test_only_parts_without_required_fields_have_an_empty_value() -> None:
+    """The value of a required field cannot be invented."""
     assert parts_with_empty_value(Boat) == {"status": BoatStatus}
     assert parts_with_empty_value(Buoy) == {"spec": BuoySpec, "status": BoatStatus}
 
 
-def test_undeclared_class_says_how_to_declare_it() -> None:
-    """The message is the manual."""
+def test_error_for_an_undeclared_class_says_how_to_declare_it() -> None:
+    """Authors should not need the manual for that."""
 
     class Raft(KubeObject):
         pass
@@ -87,7 +87,7 @@ def test_kind_of_object_and_class_are_the_same() -> None:
 
 
 def test_unstructured_object_has_the_same_shortcuts() -> None:
-    """Code that handles any kind reads typed and untyped objects alike."""
+    """Code for any kind reads typed and untyped objects alike."""
     obj = Unstructured.of(GroupVersionKind("apps", "v1", "Deployment"), "a", "ns", spec={"replicas": 1})
     obj.labels["x"] = "y"
     obj.annotations["n"] = "1"
@@ -99,8 +99,8 @@ def test_unstructured_object_has_the_same_shortcuts() -> None:
     assert repr(obj) == "<Deployment.v1.apps ns/a>"
 
 
-def test_unstructured_object_may_say_null() -> None:
-    """A hand-written manifest says ``metadata:`` or ``labels:`` and nothing after it."""
+def test_unstructured_object_may_contain_null() -> None:
+    """A handwritten manifest contains ``metadata:`` or ``labels:`` without a value."""
     obj = Unstructured({"apiVersion": "v1", "kind": "A", "metadata": None})
     assert (obj.name, obj.labels) == ("", {})
     obj = Unstructured({"apiVersion": "v1", "kind": "A", "metadata": {"labels": None, "annotations": None}})
@@ -117,8 +117,8 @@ def test_unstructured_objects_are_equal_by_content() -> None:
     assert Unstructured.of(gvk, "a") != "a"
 
 
-def test_who_controls_an_object_is_told_by_uid() -> None:
-    """An owner that was deleted and made again under its name has no children yet."""
+def test_controller_of_an_object_is_compared_by_uid() -> None:
+    """An owner that was deleted and created again under its name has no children yet."""
     owner, successor = (Boat(meta("a", uid=uid), BoatSpec(length=3)) for uid in ("u-1", "u-2"))
     child = Buoy(meta("b", owner_references=[owner.owner_reference()]))
     assert child.is_controlled_by(owner)

@@ -25,7 +25,7 @@ from steersman.objects.selectors import (
         ("a=", {"a": ""}, True),
         ("a=", {}, False),
         ("a==", {"a": ""}, True),
-        # What an object does not have, it does not have with that value either.
+        # A label that an object does not have does not have that value either.
         ("a!=1", {}, True),
         ("a!=1", {"a": "1"}, False),
         ("a notin (1,2)", {}, True),
@@ -61,7 +61,7 @@ from steersman.objects.selectors import (
     ],
 )
 def test_selector_selects_as_kubernetes_does(text: str, labels: dict[str, str], selected: bool) -> None:
-    """One object is selected here if and only if the server selects it."""
+    """An object is selected here if and only if the server selects it."""
     assert LabelSelector.parse(text).matches(labels) is selected
 
 
@@ -71,20 +71,20 @@ def test_selector_selects_as_kubernetes_does(text: str, labels: dict[str, str], 
      "(a)", "!", "!a=1", "a>x", "a>", "a<1.5", "a>99999999999999999999", "a>-5", "a=b c", "a=-x", "a=x-", "a=_",
      "-a", "a/b/c=1", "A/=1", "/a", "a" * 64, "a=" + "x" * 64, "a=\u00e9", "a!"],
 )  # fmt: skip
-def test_what_is_no_selector_is_refused_and_quoted(text: str) -> None:
-    """An unparsed selector must never select everything."""
+def test_invalid_selector_is_rejected_and_quoted(text: str) -> None:
+    """An invalid selector must never select everything."""
     with pytest.raises(SelectorError):
         LabelSelector.parse(text)
 
 
-def test_error_quotes_the_selector_and_says_where() -> None:
-    """The reader finds the place."""
+def test_error_quotes_the_selector_and_the_position() -> None:
+    """The user finds the mistake."""
     with pytest.raises(SelectorError, match=r"'a in \(1' is not a label selector: .*expected: ',' or '\)'"):
         LabelSelector.parse("a in (1")
 
 
 def test_structured_selector_means_the_same() -> None:
-    """Specs hold matchLabels and matchExpressions."""
+    """Specs contain matchLabels and matchExpressions."""
     selector = LabelSelector.from_expressions(
         {"app": "web"},
         [
@@ -108,14 +108,14 @@ def test_structured_selector_means_the_same() -> None:
         LabelSelectorRequirement(key="!", operator="Exists"),
     ],
 )
-def test_structured_selector_that_no_server_accepts_is_refused(expression: LabelSelectorRequirement) -> None:
+def test_structured_selector_that_no_server_accepts_is_rejected(expression: LabelSelectorRequirement) -> None:
     """The same rules hold for both forms."""
     with pytest.raises(SelectorError):
         LabelSelector.from_expressions(None, [expression])
 
 
-def test_selector_of_labels_wants_all_of_them() -> None:
-    """``of`` is what owners use to find their pods; nothing wanted means everything."""
+def test_selector_of_labels_requires_all_of_them() -> None:
+    """Owners find their pods with ``of``; no labels select everything."""
     selector = LabelSelector.of({"b": "2", "a": "1"})
     assert str(selector) == "a=1,b=2"
     assert selector.matches({"a": "1", "b": "2", "c": "3"})
@@ -167,8 +167,8 @@ label_sets = st.dictionaries(keys, values, max_size=4)
 
 @settings(max_examples=150)
 @given(st.lists(requirements, max_size=4), label_sets)
-def test_printed_selector_is_read_as_the_same_selector(wanted: list[Requirement], labels: dict[str, str]) -> None:
-    """A selector travels as text; the other side must select the same objects."""
+def test_formatted_selector_is_parsed_as_the_same_selector(wanted: list[Requirement], labels: dict[str, str]) -> None:
+    """A selector is sent as text; the other side must select the same objects."""
     selector = LabelSelector(tuple(wanted))
     again = LabelSelector.parse(str(selector))
     assert again == selector
@@ -177,8 +177,8 @@ def test_printed_selector_is_read_as_the_same_selector(wanted: list[Requirement]
 
 @settings(max_examples=100)
 @given(keys, st.sets(values, min_size=1, max_size=3), label_sets)
-def test_each_operator_is_the_contrary_of_its_opposite(key: str, several: set[str], labels: dict[str, str]) -> None:
-    """In and notin, = and !=, exists and ! divide all objects in two."""
+def test_each_operator_is_the_complement_of_its_opposite(key: str, several: set[str], labels: dict[str, str]) -> None:
+    """In and notin, = and !=, exists and ! divide all objects into two sets."""
     one = tuple(sorted(several))[:1]
     for positive, negative, wanted in [("in", "notin", tuple(several)), ("=", "!=", one), ("exists", "!", ())]:
         assert Requirement(key, positive, wanted).matches(labels) is not Requirement(key, negative, wanted).matches(
@@ -198,19 +198,19 @@ def test_each_operator_is_the_contrary_of_its_opposite(key: str, several: set[st
         ("a!b=c", (FieldRequirement("a!b", True, "c"),)),  # noqa: FBT003 - same
     ],
 )
-def test_field_selector_is_read_with_its_escapes(text: str, requirements: tuple[FieldRequirement, ...]) -> None:
-    """Values may hold any character."""
+def test_field_selector_is_parsed_with_its_escapes(text: str, requirements: tuple[FieldRequirement, ...]) -> None:
+    """Values may contain any character."""
     assert FieldSelector.parse(text).requirements == requirements
 
 
 @pytest.mark.parametrize("text", ["a", "=b", r"a=b\c", "a=b\\", "a=b=c", "a>1"])
-def test_what_is_no_field_selector_is_refused(text: str) -> None:
-    """There are only = and !=."""
+def test_invalid_field_selector_is_rejected(text: str) -> None:
+    """The only operators are = and !=."""
     with pytest.raises(SelectorError, match="invalid field selector"):
         FieldSelector.parse(text)
 
 
-def test_field_selector_asks_for_texts() -> None:
+def test_field_selector_compares_texts() -> None:
     """The caller knows the fields; an absent one is empty, as on the server."""
     fields = {"metadata.name": "a", "status.phase": "Running"}
     selector = FieldSelector.parse("metadata.name=a,status.phase!=Failed,spec.nodeName=")
@@ -223,7 +223,7 @@ def test_field_selector_asks_for_texts() -> None:
 @given(
     st.lists(st.tuples(st.from_regex(r"[a-z.]{1,5}", fullmatch=True), st.booleans(), st.text(max_size=6)), max_size=3)
 )
-def test_printed_field_selector_is_read_as_the_same(wanted: list[tuple[str, bool, str]]) -> None:
+def test_formatted_field_selector_is_parsed_as_the_same(wanted: list[tuple[str, bool, str]]) -> None:
     """Commas, equal signs and backslashes in values survive."""
     selector = FieldSelector(tuple(FieldRequirement(*one) for one in wanted))
     assert FieldSelector.parse(str(selector)) == selector

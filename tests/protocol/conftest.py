@@ -1,4 +1,4 @@
-"""The recordings that the protocol is checked against."""
+"""The recordings that the protocol is compared with."""
 
 import json
 import lzma
@@ -12,6 +12,6 @@ _GOLDEN = Path(__file__).parents[1] / "golden"
 
 @pytest.fixture(scope="session")
 def exchanges() -> list[dict[str, Any]]:
-    """Give single requests to a real API server with their answers, in order."""
+    """Return single requests to a real API server with their answers, in order."""
     with lzma.open(_GOLDEN / "requests.jsonl.xz", "rt") as lines:
         return [json.loads(line) for line in lines]

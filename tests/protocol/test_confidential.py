@@ -1,4 +1,4 @@
-"""What servers say about Secrets, without what they quote."""
+"""Error messages about Secrets, without the content that servers quote in them."""
 
 import pytest
 
@@ -17,13 +17,13 @@ from steersman.protocol.confidential import is_confidential, without_values
         ("/api/v1/namespaces/default/pods/a", False),
     ],
 )
-def test_bodies_that_carry_secrets_are_known_by_their_target(target: str, expected: bool) -> None:
-    """Only whole parts of the path count."""
+def test_requests_with_secrets_are_recognised_by_their_path(target: str, expected: bool) -> None:
+    """Only whole segments of the path count."""
     assert is_confidential(target) is expected
 
 
-def test_a_refused_patch_does_not_quote_the_secret() -> None:
-    """A kube-apiserver quotes the whole Secret when a patch of it is wrong; the words are its own."""
+def test_the_error_of_a_patch_does_not_quote_the_secret() -> None:
+    """A kube-apiserver quotes the whole Secret when a patch of it is invalid; the message is its own."""
     quoted = r'Invalid value: "{\"data\":{\"a\":\"hunter2\"}}": illegal base64 data at input byte 7'
     error = Invalid(
         f' "" is invalid: patch: {quoted}',
@@ -39,8 +39,8 @@ def test_a_refused_patch_does_not_quote_the_secret() -> None:
     assert (shown.code, shown.reason, shown.retry_after) == (422, "Invalid", 1.0)
 
 
-def test_a_wrong_name_is_still_told() -> None:
-    """Whoever chose the name must see what is wrong with it."""
+def test_an_invalid_name_is_still_reported() -> None:
+    """The user who chose the name must see what is wrong with it."""
     text = 'Secret "A_B" is invalid: metadata.name: Invalid value: "A_B": a lowercase RFC 1123 subdomain'
     cause = Cause("FieldValueInvalid", 'Invalid value: "A_B": a lowercase RFC 1123 subdomain', "metadata.name")
     shown = without_values(Invalid(text, code=422, causes=[cause]))

@@ -74,47 +74,47 @@ NOT_SUPPORTED = Invalid("sendInitialEvents is forbidden", code=422)
 
 @dataclass
 class Driver:
-    """Carries the machine from input to input, and the time with it."""
+    """Feeds the machine inputs and advances its time."""
 
     state: State = field(default_factory=State)
     now: float = 1000.0
     chance: float = 0.0
 
-    def tell(self, kind: type[Any], *values: Any, **named: Any) -> tuple[Effect, ...]:
-        """Give the machine one input at the present time."""
+    def send(self, kind: type[Any], *values: Any, **named: Any) -> tuple[Effect, ...]:
+        """Send the machine one input at the current time."""
         self.state, effects = step(self.state, kind(self.now, self.chance, *values, **named))
         return effects
 
     def later(self, seconds: float) -> "Driver":
-        """Let time pass."""
+        """Advance the time."""
         self.now += seconds
         return self
 
 
 def only(effects: tuple[Effect, ...], kind: type[Any]) -> Any:
-    """Give the one effect of a kind among others."""
+    """Return the one effect of a type."""
     (found,) = [effect for effect in effects if isinstance(effect, kind)]
     return found
 
 
 def listing(**options: Any) -> Driver:
-    """Give a machine that has just asked for its first page, without WatchList."""
+    """Return a machine that has just requested its first page, without WatchList."""
     driver = Driver(State(ListWatchSettings(watch_list=False, **options)))
-    driver.tell(Started)
+    driver.send(Started)
     return driver
 
 
 def watching(version: str = "100", *, watch_list: bool = False) -> Driver:
-    """Give a machine that follows the server from a version."""
+    """Return a machine that watches from a version."""
     driver = Driver(State(ListWatchSettings(watch_list=watch_list), version=version))
-    driver.tell(Started)
+    driver.send(Started)
     return driver
 
 
 def streaming() -> Driver:
-    """Give a machine that reads its initial state as a stream."""
+    """Return a machine that reads its initial state as a stream."""
     driver = Driver()
-    driver.tell(Started)
+    driver.send(Started)
     return driver
 
 
@@ -122,105 +122,105 @@ def streaming() -> Driver:
 
 
 def test_first_list_is_the_newest_state() -> None:
-    """Version "0" allows the cache of any replica: after a restart the operator would act on the past."""
+    """Version "0" allows the cache of any replica: after a restart the operator would act on an old state."""
     driver = Driver(State(ListWatchSettings(watch_list=False)))
-    begin, page = driver.tell(Started)
+    begin, page = driver.send(Started)
     assert begin == Begin()
     assert page.options.resource_version == ""
 
 
 def test_first_list_is_read_in_pages_of_500() -> None:
-    """Large lists must not arrive in one piece."""
+    """Large lists must not arrive in one response."""
     assert listing().state.phase.options.limit == 500
 
 
-def test_next_page_carries_the_token_and_neither_version_nor_match() -> None:
-    """The token knows its version; naming another is an error on the server."""
+def test_next_page_has_the_token_and_neither_version_nor_match() -> None:
+    """The token contains its version; sending another is an error on the server."""
     driver = listing()
-    page = only(driver.tell(PageReceived, "120", "next"), List)
+    page = only(driver.send(PageReceived, "120", "next"), List)
     assert (page.options.continue_, page.options.limit, page.options.resource_version) == ("next", 500, "")
 
 
 def test_pages_are_not_committed_before_the_last_one() -> None:
     """A replica with half of its objects would look like the deletion of the other half."""
     driver = listing()
-    assert [type(effect) for effect in driver.tell(PageReceived, "120", "next")] == [List]
-    assert [type(effect) for effect in driver.tell(PageReceived, "120")] == [Commit, Watch]
+    assert [type(effect) for effect in driver.send(PageReceived, "120", "next")] == [List]
+    assert [type(effect) for effect in driver.send(PageReceived, "120")] == [Commit, Watch]
 
 
 def test_watch_begins_at_the_version_of_the_list() -> None:
     """Between list and watch no change may be lost."""
-    commit, watch = listing().tell(PageReceived, "120")
+    commit, watch = listing().send(PageReceived, "120")
     assert (commit.version, watch.options.resource_version) == ("120", "120")
 
 
-def test_relist_asks_for_nothing_older_than_what_was_seen() -> None:
-    """A stale server must not take the replica back in time."""
+def test_relist_requires_a_version_that_is_not_older_than_the_last_one() -> None:
+    """A stale server must not replace the state by an older one."""
     driver = watching("100")
-    effects = driver.tell(WatchFailed, EXPIRED)
+    effects = driver.send(WatchFailed, EXPIRED)
     assert only(effects, List).options.resource_version == "100"
 
 
 def test_list_at_a_version_is_not_paged() -> None:
-    """A limit would make the server bypass its memory and read from its store."""
+    """A limit would make the server bypass its cache and read from its store."""
     driver = watching("100")
-    assert only(driver.tell(WatchFailed, EXPIRED), List).options.limit == 0
+    assert only(driver.send(WatchFailed, EXPIRED), List).options.limit == 0
 
 
 @pytest.mark.parametrize("error", [EXPIRED, GONE, TOO_LARGE], ids=["expired", "gone", "too-large"])
 def test_list_whose_version_the_server_lacks_is_repeated_at_once_from_a_quorum(error: ApiError) -> None:
-    """Only the version is at fault, so there is nothing to wait for."""
+    """Only the version is the problem, so there is nothing to wait for."""
     driver = watching("100")
-    driver.tell(WatchFailed, EXPIRED)
-    begin, page = driver.tell(ListFailed, error)
+    driver.send(WatchFailed, EXPIRED)
+    begin, page = driver.send(ListFailed, error)
     assert begin == Begin()
     assert (page.options.resource_version, page.options.limit) == ("", 500)
 
 
-def test_quorum_is_no_longer_asked_for_after_a_success() -> None:
-    """The flag is for one recovery; later lists may come from memory again."""
+def test_quorum_is_no_longer_requested_after_a_success() -> None:
+    """The flag is for one recovery; later lists may come from a cache again."""
     driver = watching("100")
-    driver.tell(WatchFailed, EXPIRED)
-    driver.tell(ListFailed, EXPIRED)
-    driver.tell(PageReceived, "300")
-    assert only(driver.later(600).tell(WatchFailed, EXPIRED), List).options.resource_version == "300"
+    driver.send(WatchFailed, EXPIRED)
+    driver.send(ListFailed, EXPIRED)
+    driver.send(PageReceived, "300")
+    assert only(driver.later(600).send(WatchFailed, EXPIRED), List).options.resource_version == "300"
 
 
-def test_quorum_list_that_fails_as_well_is_followed_by_a_pause() -> None:
-    """A server that always says 410 must not be asked in a loop."""
+def test_quorum_list_that_fails_as_well_is_followed_by_a_delay() -> None:
+    """A server that always answers 410 must not be called in a loop."""
     driver = watching("100")
-    driver.tell(WatchFailed, EXPIRED)
-    driver.tell(ListFailed, EXPIRED)
-    assert isinstance(driver.tell(ListFailed, EXPIRED)[-1], Wait)
+    driver.send(WatchFailed, EXPIRED)
+    driver.send(ListFailed, EXPIRED)
+    assert isinstance(driver.send(ListFailed, EXPIRED)[-1], Wait)
 
 
 def test_expired_continue_token_is_followed_by_a_full_list() -> None:
-    """The snapshot of the pages is gone: the pages so far are thrown away and all is read in one piece."""
+    """The snapshot of the pages has expired: the pages so far are discarded and everything is read in one response."""
     driver = listing()
-    driver.tell(PageReceived, "120", "next")
-    begin, page = driver.tell(ListFailed, EXPIRED)
+    driver.send(PageReceived, "120", "next")
+    begin, page = driver.send(ListFailed, EXPIRED)
     assert begin == Begin()
     assert (page.options.continue_, page.options.limit, page.options.resource_version) == ("", 0, "")
 
 
-def test_failed_list_is_repeated_after_a_pause_and_from_the_start() -> None:
-    """Half a list is of no use after a pause."""
+def test_failed_list_is_retried_after_a_delay_from_the_start() -> None:
+    """A partial list is useless after a delay."""
     driver = listing()
-    driver.tell(PageReceived, "120", "next")
-    report, wait = driver.tell(ListFailed, ServiceUnavailable("no", code=503))
+    driver.send(PageReceived, "120", "next")
+    report, wait = driver.send(ListFailed, ServiceUnavailable("no", code=503))
     assert isinstance(report, Report)
     assert wait == Wait(0.8)
-    begin, page = driver.tell(Woken)
+    begin, page = driver.send(Woken)
     assert begin == Begin()
     assert page.options.continue_ == ""
 
 
-def test_selectors_go_with_every_request() -> None:
-    """A replica of a selection must never see the rest."""
+def test_selectors_are_sent_with_every_request() -> None:
+    """A cache with a selector must never receive other objects."""
     settings_ = ListWatchSettings(label_selector="app=web", field_selector="spec.nodeName=a", watch_list=False)
     driver = Driver(State(settings_))
-    asked = [driver.tell(Started)[-1], driver.tell(PageReceived, "1", "next")[-1], driver.tell(PageReceived, "1")[-1]]
-    driver.later(5).tell(WatchClosed)
+    asked = [driver.send(Started)[-1], driver.send(PageReceived, "1", "next")[-1], driver.send(PageReceived, "1")[-1]]
+    driver.later(5).send(WatchClosed)
     assert isinstance(driver.state.phase, Probing)
     for effect in asked:
         assert (effect.options.label_selector, effect.options.field_selector) == ("app=web", "spec.nodeName=a")
@@ -229,9 +229,9 @@ def test_selectors_go_with_every_request() -> None:
 # WatchList.
 
 
-def test_initial_state_is_asked_for_as_a_stream_first() -> None:
+def test_initial_state_is_requested_as_a_stream_first() -> None:
     """WatchList needs no memory for a whole list, on either side."""
-    begin, watch = Driver().tell(Started)
+    begin, watch = Driver().send(Started)
     assert begin == Begin()
     assert watch.options.send_initial_events
     assert watch.options.resource_version == ""
@@ -239,30 +239,30 @@ def test_initial_state_is_asked_for_as_a_stream_first() -> None:
     assert "allowWatchBookmarks=true" in watch.options.query
 
 
-def test_stream_is_committed_at_the_annotated_bookmark_and_goes_on() -> None:
-    """The same connection that brought the state brings the changes."""
+def test_stream_is_committed_at_the_annotated_bookmark_and_continues() -> None:
+    """The connection that sent the state also sends the changes."""
     driver = streaming()
-    assert driver.tell(EventsReceived, "90", 3) == ()
-    assert driver.tell(BookmarkReceived, "120", initial_events_end=True) == (Commit("120"),)
+    assert driver.send(EventsReceived, "90", 3) == ()
+    assert driver.send(BookmarkReceived, "120", initial_events_end=True) == (Commit("120"),)
     assert isinstance(driver.state.phase, Watching)
     assert driver.state.version == "120"
 
 
-def test_initial_events_do_not_move_the_version() -> None:
-    """They come ordered by key, not by version: resuming from one of them would lose others."""
+def test_initial_events_do_not_update_the_version() -> None:
+    """They are ordered by key, not by version: resuming from one of them would lose others."""
     driver = streaming()
-    driver.tell(EventsReceived, "999", 1)
+    driver.send(EventsReceived, "999", 1)
     assert driver.state.version == ""
-    driver.tell(WatchFailed, ConnectionLost("reset"))
+    driver.send(WatchFailed, ConnectionLost("reset"))
     assert isinstance(driver.state.phase, Listing)
     assert driver.state.phase.options.resource_version == ""
 
 
-def test_what_streams_in_goes_into_the_buffer_until_the_commit() -> None:
-    """The driver asks the state where objects belong."""
+def test_initial_events_are_buffered_until_the_commit() -> None:
+    """The driver reads from the state where objects belong."""
     driver = streaming()
     assert driver.state.is_initial
-    driver.tell(BookmarkReceived, "120", initial_events_end=True)
+    driver.send(BookmarkReceived, "120", initial_events_end=True)
     assert not driver.state.is_initial
 
 
@@ -272,41 +272,41 @@ def test_what_streams_in_goes_into_the_buffer_until_the_commit() -> None:
     ids=lambda error: type(error).__name__,
 )
 def test_stream_that_fails_falls_back_to_a_list(error: SteersmanError) -> None:
-    """Whatever is wrong with streaming, the list may still work."""
-    begin, page = streaming().tell(WatchFailed, error)
+    """Whatever is wrong with streaming, a list may still work."""
+    begin, page = streaming().send(WatchFailed, error)
     assert begin == Begin()
     assert page.options.resource_version == ""
 
 
-def test_server_that_refused_streaming_is_not_asked_again() -> None:
-    """One refused request a life is enough."""
+def test_server_that_rejected_streaming_is_not_asked_again() -> None:
+    """One rejected request per process is enough."""
     driver = streaming()
-    driver.tell(WatchFailed, NOT_SUPPORTED)
-    driver.tell(PageReceived, "100")
-    assert isinstance(only(driver.tell(WatchFailed, EXPIRED), List), List)
+    driver.send(WatchFailed, NOT_SUPPORTED)
+    driver.send(PageReceived, "100")
+    assert isinstance(only(driver.send(WatchFailed, EXPIRED), List), List)
 
 
-def test_server_that_ignores_the_parameter_and_sends_no_bookmarks_is_noticed_by_its_silence() -> None:
-    """It sends what there is and then nothing: waiting for an end that never comes must happen only once."""
+def test_server_that_ignores_the_parameter_without_bookmarks_is_detected_by_silence() -> None:
+    """It sends the existing objects and then nothing: waiting for an end that never comes must happen only once."""
     driver = streaming()
-    driver.tell(EventsReceived, "90", 3)
-    assert isinstance(driver.later(70).tell(WatchFailed, NoAnswer("70 s without a byte"))[-1], List)
-    driver.tell(PageReceived, "100")
-    assert isinstance(only(driver.tell(WatchFailed, EXPIRED), List), List)
+    driver.send(EventsReceived, "90", 3)
+    assert isinstance(driver.later(70).send(WatchFailed, NoAnswer("70 s without a byte"))[-1], List)
+    driver.send(PageReceived, "100")
+    assert isinstance(only(driver.send(WatchFailed, EXPIRED), List), List)
 
 
 def test_server_whose_stream_broke_once_is_asked_for_a_stream_again() -> None:
-    """A broken connection says nothing about what the server supports."""
+    """A broken connection does not show what the server supports."""
     driver = streaming()
-    driver.tell(WatchFailed, ConnectionLost("reset"))
-    driver.tell(PageReceived, "100")
-    watch = only(driver.tell(WatchFailed, EXPIRED), Watch)
+    driver.send(WatchFailed, ConnectionLost("reset"))
+    driver.send(PageReceived, "100")
+    watch = only(driver.send(WatchFailed, EXPIRED), Watch)
     assert (watch.options.send_initial_events, watch.options.resource_version) == (True, "100")
 
 
-def test_server_that_ignores_the_parameter_is_noticed_by_its_first_bookmark() -> None:
+def test_server_that_ignores_the_parameter_is_detected_by_its_first_bookmark() -> None:
     """Old servers answer with an ordinary watch, whose initial events never end."""
-    begin, page = streaming().tell(BookmarkReceived, "120")
+    begin, page = streaming().send(BookmarkReceived, "120")
     assert begin == Begin()
     assert isinstance(page, List)
 
@@ -314,82 +314,82 @@ def test_server_that_ignores_the_parameter_is_noticed_by_its_first_bookmark() ->
 def test_stream_that_closes_before_its_end_falls_back_to_a_list() -> None:
     """An incomplete state must never be committed."""
     driver = streaming()
-    driver.tell(EventsReceived, "90", 3)
-    assert [type(effect) for effect in driver.tell(WatchClosed)] == [Begin, List]
+    driver.send(EventsReceived, "90", 3)
+    assert [type(effect) for effect in driver.send(WatchClosed)] == [Begin, List]
 
 
 @pytest.mark.parametrize("error", [BUSY, REFUSED], ids=["429", "refused"])
-def test_stream_refused_by_a_busy_or_absent_server_is_repeated_not_listed(error: SteersmanError) -> None:
-    """A list would only add to the load."""
+def test_stream_rejected_by_a_busy_or_unreachable_server_is_retried_not_listed(error: SteersmanError) -> None:
+    """A list would only increase the load."""
     driver = streaming()
-    assert isinstance(driver.tell(WatchFailed, error)[-1], Wait)
-    assert only(driver.tell(Woken), Watch).options.send_initial_events
+    assert isinstance(driver.send(WatchFailed, error)[-1], Wait)
+    assert only(driver.send(Woken), Watch).options.send_initial_events
 
 
-def test_stream_whose_version_the_server_lacks_is_repeated_at_once_from_a_quorum() -> None:
-    """A version from the future comes as ERROR inside a 200."""
+def test_stream_whose_version_the_server_lacks_is_retried_at_once_from_a_quorum() -> None:
+    """A future version is answered with ERROR inside a 200."""
     driver = watching("999999", watch_list=True)
-    driver.tell(WatchFailed, EXPIRED)
-    watch = only(driver.tell(WatchFailed, TOO_LARGE), Watch)
+    driver.send(WatchFailed, EXPIRED)
+    watch = only(driver.send(WatchFailed, TOO_LARGE), Watch)
     assert (watch.options.send_initial_events, watch.options.resource_version) == (True, "")
-    assert isinstance(driver.tell(WatchFailed, TOO_LARGE)[-1], Wait)
+    assert isinstance(driver.send(WatchFailed, TOO_LARGE)[-1], Wait)
 
 
 # Watching.
 
 
-def test_watch_asks_for_bookmarks_and_a_random_end_between_5_and_10_minutes() -> None:
-    """Watches that all end at once would come back all at once."""
+def test_watch_requests_bookmarks_and_a_random_timeout_of_5_to_10_minutes() -> None:
+    """Watches that all end at once would all reconnect at once."""
     for chance, seconds in ((0.0, 300), (0.5, 450), (0.999, 599)):
         driver = Driver(State(version="100"), chance=chance)
-        (watch,) = driver.tell(Started)
+        (watch,) = driver.send(Started)
         assert watch.options.timeout_seconds == seconds
         assert watch.options.allow_bookmarks
 
 
-def test_events_and_bookmarks_move_the_version() -> None:
-    """It is where the next watch begins."""
+def test_events_and_bookmarks_update_the_version() -> None:
+    """The next watch begins there."""
     driver = watching("100")
-    driver.tell(EventsReceived, "105", 4)
+    driver.send(EventsReceived, "105", 4)
     assert driver.state.version == "105"
-    driver.tell(BookmarkReceived, "200")
+    driver.send(BookmarkReceived, "200")
     assert driver.state.version == "200"
 
 
-def test_event_without_a_version_does_not_lose_the_place() -> None:
-    """Resuming from nothing would show everything again."""
+def test_event_without_a_version_keeps_the_last_one() -> None:
+    """Resuming without a version would send everything again."""
     driver = watching("100")
-    driver.tell(EventsReceived, "", 1)
+    driver.send(EventsReceived, "", 1)
     assert driver.state.version == "100"
 
 
-def test_proper_close_resumes_at_once_without_a_list() -> None:
-    """The server ends every watch some time: that is no failure."""
+def test_normal_close_resumes_at_once_without_a_list() -> None:
+    """The server ends every watch at some time: that is not a failure."""
     driver = watching("100")
-    driver.tell(EventsReceived, "105", 4)
-    (watch,) = driver.later(0.1).tell(WatchClosed)
+    driver.send(EventsReceived, "105", 4)
+    (watch,) = driver.later(0.1).send(WatchClosed)
     assert watch.options.resource_version == "105"
     assert not watch.options.send_initial_events
     assert driver.state.failures == 0
 
 
 def test_server_without_bookmarks_still_works() -> None:
-    """Bookmarks are asked for, never counted on."""
+    """They are requested, but not relied on."""
     driver = watching("100")
-    driver.tell(EventsReceived, "105", 1)
-    assert isinstance(driver.later(400).tell(WatchClosed)[0], Watch)
-    driver.later(400).tell(WatchClosed)
-    driver.tell(PageReceived, "105")
+    driver.send(EventsReceived, "105", 1)
+    assert isinstance(driver.later(400).send(WatchClosed)[0], Watch)
+    driver.later(400).send(WatchClosed)
+    driver.send(PageReceived, "105")
     assert driver.state.phase == Watching(driver.now)
 
 
 def test_watch_closed_within_a_second_without_events_is_a_failure() -> None:
-    """A server that closes every watch at once must not be asked in a loop."""
+    """A server that closes every watch at once must not be called in a loop."""
     driver = watching("100")
-    report, wait = driver.later(0.9).tell(WatchClosed)
+    report, wait = driver.later(0.9).send(WatchClosed)
     assert isinstance(report.error, ConnectionLost)
     assert wait == Wait(0.8)
-    assert only(driver.tell(Woken), Watch).options.resource_version == "100"
+    assert only(driver.send(Woken), Watch).options.resource_version == "100"
 
 
 @pytest.mark.parametrize(
@@ -405,67 +405,67 @@ def test_watch_closed_within_a_second_without_events_is_a_failure() -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_busy_or_absent_server_is_watched_again_never_listed(error: SteersmanError) -> None:
-    """Every replica listing at once is how a server that comes back is killed again."""
+def test_busy_or_unreachable_server_is_watched_again_never_listed(error: SteersmanError) -> None:
+    """If every client listed at once, a server that has just restarted would fail again."""
     driver = watching("100")
     for _ in range(20):
-        report, wait = driver.later(1).tell(WatchFailed, error)
+        report, wait = driver.later(1).send(WatchFailed, error)
         assert report == Report(error)
         assert isinstance(wait, Wait)
-        (watch,) = driver.later(wait.seconds).tell(Woken)
+        (watch,) = driver.later(wait.seconds).send(Woken)
         assert (watch.options.resource_version, watch.options.send_initial_events) == ("100", False)
 
 
-def test_pause_is_never_shorter_than_the_server_asks_for() -> None:
-    """``Retry-After`` is a promise of what will happen before it."""
+def test_delay_is_never_shorter_than_retry_after() -> None:
+    """The server would reject an earlier request again."""
     driver = watching("100")
-    assert driver.tell(WatchFailed, BUSY)[-1] == Wait(7.0)
+    assert driver.send(WatchFailed, BUSY)[-1] == Wait(7.0)
 
 
 @pytest.mark.parametrize("error", [EXPIRED, GONE], ids=["expired", "gone"])
-def test_expired_version_is_followed_by_a_new_state_at_once(error: ApiError) -> None:
-    """It comes as HTTP 410 or as ERROR inside a 200; both are told as ``WatchFailed``."""
-    effects = watching("100").tell(WatchFailed, error)
+def test_expired_version_is_followed_by_a_new_list_at_once(error: ApiError) -> None:
+    """It arrives as HTTP 410 or as ERROR inside a 200; both become ``WatchFailed``."""
+    effects = watching("100").send(WatchFailed, error)
     assert [type(effect) for effect in effects] == [Report, Begin, List]
 
 
-def test_versions_that_expire_again_and_again_are_followed_by_pauses() -> None:
+def test_versions_that_expire_repeatedly_are_followed_by_delays() -> None:
     """A hot loop of relists is the worst that a client can do to a server."""
     driver = watching("100")
-    driver.tell(WatchFailed, EXPIRED)
-    driver.tell(PageReceived, "101")
-    assert driver.tell(WatchFailed, EXPIRED)[-1] == Wait(1.6)
+    driver.send(WatchFailed, EXPIRED)
+    driver.send(PageReceived, "101")
+    assert driver.send(WatchFailed, EXPIRED)[-1] == Wait(1.6)
     assert driver.state.phase == Waiting("sync")
 
 
-def test_internal_errors_are_answered_by_watching_again_for_a_minute_then_by_a_list() -> None:
-    """The server's hiccup is not the replica's; an error that stays may be about the version."""
+def test_internal_errors_are_retried_for_a_minute_before_a_list() -> None:
+    """A temporary error does not invalidate the cache; a lasting one may be about the version."""
     driver = watching("100")
     failure = InternalError("etcdserver: leader changed", code=500)
     began = driver.now
     while driver.now - began < 60:
-        wait = driver.tell(WatchFailed, failure)[-1]
+        wait = driver.send(WatchFailed, failure)[-1]
         assert driver.state.phase == Waiting("watch")
         assert isinstance(wait, Wait)
-        driver.later(wait.seconds).tell(Woken)
-    driver.tell(WatchFailed, failure)
+        driver.later(wait.seconds).send(Woken)
+    driver.send(WatchFailed, failure)
     assert driver.state.phase == Waiting("sync")
 
 
-def test_event_between_internal_errors_ends_their_series() -> None:
-    """The minute counts only while nothing else comes."""
+def test_event_between_internal_errors_resets_the_minute() -> None:
+    """It counts only while nothing else arrives."""
     driver = watching("100")
     failure = InternalError("?", code=500)
-    driver.tell(WatchFailed, failure)
-    driver.later(50).tell(Woken)
-    driver.tell(EventsReceived, "101", 1)
-    driver.later(50).tell(WatchFailed, failure)
+    driver.send(WatchFailed, failure)
+    driver.later(50).send(Woken)
+    driver.send(EventsReceived, "101", 1)
+    driver.later(50).send(WatchFailed, failure)
     assert driver.state.phase == Waiting("watch")
 
 
-def test_version_that_the_server_has_not_reached_is_followed_by_a_quorum_state() -> None:
-    """The version is from another history: nothing that this server will ever send."""
-    assert only(watching("999").tell(WatchFailed, TOO_LARGE), List).options.resource_version == ""
+def test_version_that_the_server_has_not_reached_is_followed_by_a_quorum_list() -> None:
+    """The version belongs to another history, and this server will never reach it."""
+    assert only(watching("999").send(WatchFailed, TOO_LARGE), List).options.resource_version == ""
 
 
 @pytest.mark.parametrize(
@@ -473,139 +473,139 @@ def test_version_that_the_server_has_not_reached_is_followed_by_a_quorum_state()
     [Forbidden("no", code=403), NotFound("no such resource", code=404), DecodeError("not JSON")],
     ids=lambda error: type(error).__name__,
 )
-def test_other_failures_are_followed_by_a_pause_and_a_new_state(error: SteersmanError) -> None:
-    """When it is not known what was missed, everything is read again."""
+def test_other_failures_are_followed_by_a_delay_and_a_new_list(error: SteersmanError) -> None:
+    """If it is unknown what was missed, everything is read again."""
     driver = watching("100")
-    assert isinstance(driver.tell(WatchFailed, error)[-1], Wait)
+    assert isinstance(driver.send(WatchFailed, error)[-1], Wait)
     assert driver.state.phase == Waiting("sync")
 
 
 @pytest.mark.parametrize("error", [ConnectionLost("reset"), NoAnswer("silent")], ids=["lost", "idle"])
 def test_broken_connection_is_resumed_like_a_closed_one(error: SteersmanError) -> None:
-    """Load balancers cut long connections; the version says where to go on."""
+    """Load balancers cut long connections; the version says where to resume."""
     driver = watching("100")
-    driver.tell(EventsReceived, "105", 1)
-    (watch,) = driver.later(0.1).tell(WatchFailed, error)
+    driver.send(EventsReceived, "105", 1)
+    (watch,) = driver.later(0.1).send(WatchFailed, error)
     assert watch.options.resource_version == "105"
 
 
-def test_silent_watch_is_followed_by_a_look_at_the_servers_version() -> None:
-    """A watch from a version in the future is silent for ever: only a list can tell."""
+def test_silent_watch_is_followed_by_a_check_of_the_servers_version() -> None:
+    """A watch from a future version is silent forever: only a list can reveal that."""
     driver = watching("100")
-    (probe,) = driver.later(70).tell(WatchFailed, NoAnswer("70 s without a byte"))
+    (probe,) = driver.later(70).send(WatchFailed, NoAnswer("70 s without a byte"))
     assert isinstance(probe, Probe)
     assert (probe.options.limit, probe.options.resource_version) == (1, "")
 
 
 def test_server_that_is_not_behind_is_watched_again() -> None:
-    """Silence of a resource that does not change is the usual case."""
+    """Silence of a resource that does not change is the normal case."""
     driver = watching("100")
-    driver.later(70).tell(WatchFailed, NoAnswer("?"))
-    (watch,) = driver.tell(PageReceived, "100", "more")
+    driver.later(70).send(WatchFailed, NoAnswer("?"))
+    (watch,) = driver.send(PageReceived, "100", "more")
     assert watch.options.resource_version == "100"
 
 
-def test_server_whose_history_was_set_back_gives_a_new_state_from_a_quorum() -> None:
-    """After a restored backup the versions are smaller, and the replica holds objects that never were."""
+def test_server_with_an_older_history_causes_a_quorum_list() -> None:
+    """After a restored backup the versions are smaller, and the cache contains objects that do not exist."""
     driver = watching("1000")
-    driver.later(70).tell(WatchFailed, NoAnswer("?"))
-    begin, page = driver.tell(PageReceived, "999")
+    driver.later(70).send(WatchFailed, NoAnswer("?"))
+    begin, page = driver.send(PageReceived, "999")
     assert begin == Begin()
     assert page.options.resource_version == ""
-    driver.tell(PageReceived, "999")
+    driver.send(PageReceived, "999")
     assert driver.state.version == "999"
 
 
-def test_failed_look_at_the_servers_version_is_followed_by_a_pause() -> None:
-    """It failed because the server is away: no reason to list."""
+def test_failed_check_of_the_servers_version_is_followed_by_a_delay() -> None:
+    """It failed because the server is unavailable: no reason to list."""
     driver = watching("100")
-    driver.later(70).tell(WatchFailed, NoAnswer("?"))
-    driver.tell(ListFailed, REFUSED)
+    driver.later(70).send(WatchFailed, NoAnswer("?"))
+    driver.send(ListFailed, REFUSED)
     assert driver.state.phase == Waiting("watch")
 
 
 def test_events_of_a_watch_without_version_count_only_from_the_first_change() -> None:
-    """Synthetic events at its beginning come in no order."""
+    """Synthetic events at its beginning are not ordered."""
     driver = Driver(State(ListWatchSettings(watch_list=False)))
-    driver.tell(Started)
-    driver.tell(PageReceived, "")
-    driver.tell(EventsReceived, "90", 5, only_added=True)
+    driver.send(Started)
+    driver.send(PageReceived, "")
+    driver.send(EventsReceived, "90", 5, only_added=True)
     assert driver.state.version == ""
-    driver.tell(EventsReceived, "95", 2, only_added=False)
+    driver.send(EventsReceived, "95", 2, only_added=False)
     assert driver.state.version == "95"
-    driver.tell(EventsReceived, "96", 1, only_added=True)
+    driver.send(EventsReceived, "96", 1, only_added=True)
     assert driver.state.version == "96"
 
 
-def test_bookmark_ends_the_unordered_beginning_as_well() -> None:
-    """It says that everything before it was sent."""
+def test_bookmark_ends_the_unordered_initial_events_as_well() -> None:
+    """It means that everything before it was sent."""
     driver = Driver(State(ListWatchSettings(watch_list=False)))
-    driver.tell(Started)
-    driver.tell(PageReceived, "0")
-    driver.tell(EventsReceived, "90", 5, only_added=True)
-    driver.tell(BookmarkReceived, "97")
-    driver.tell(EventsReceived, "98", 1, only_added=True)
+    driver.send(Started)
+    driver.send(PageReceived, "0")
+    driver.send(EventsReceived, "90", 5, only_added=True)
+    driver.send(BookmarkReceived, "97")
+    driver.send(EventsReceived, "98", 1, only_added=True)
     assert driver.state.version == "98"
 
 
-def test_machine_born_with_a_version_resumes_from_it() -> None:
+def test_machine_created_with_a_version_resumes_from_it() -> None:
     """A caller that knows a version needs no list."""
-    (watch,) = Driver(State(version="77")).tell(Started)
+    (watch,) = Driver(State(version="77")).send(Started)
     assert watch.options.resource_version == "77"
 
 
 # Backing off.
 
 
-def test_pauses_double_from_800_ms_to_30_s() -> None:
+def test_delays_double_from_800_ms_to_30_s() -> None:
     """The numbers of client-go, which servers are built for."""
     driver = watching("100")
     pauses = []
     for _ in range(8):
-        wait = driver.tell(WatchFailed, REFUSED)[-1]
+        wait = driver.send(WatchFailed, REFUSED)[-1]
         assert isinstance(wait, Wait)
         pauses.append(wait.seconds)
-        driver.later(wait.seconds).tell(Woken)
+        driver.later(wait.seconds).send(Woken)
     assert pauses == [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0]
 
 
-def test_chance_makes_a_pause_up_to_twice_as_long() -> None:
-    """Clients that failed together must not come back together."""
+def test_jitter_makes_a_delay_up_to_twice_as_long() -> None:
+    """Clients that failed together must not retry together."""
     driver = watching("100")
     driver.chance = 0.5
-    assert driver.tell(WatchFailed, REFUSED)[-1] == Wait(pytest.approx(1.2))
+    assert driver.send(WatchFailed, REFUSED)[-1] == Wait(pytest.approx(1.2))
 
 
-def test_two_minutes_without_failure_make_the_next_one_a_first() -> None:
-    """Old troubles must not slow down the recovery from new ones."""
+def test_two_minutes_without_failure_reset_the_delay() -> None:
+    """Old failures must not slow down the recovery from new ones."""
     driver = watching("100")
     for _ in range(5):
-        driver.tell(WatchFailed, REFUSED)
-        driver.tell(Woken)
-    assert driver.later(121).tell(WatchFailed, REFUSED)[-1] == Wait(0.8)
+        driver.send(WatchFailed, REFUSED)
+        driver.send(Woken)
+    assert driver.later(121).send(WatchFailed, REFUSED)[-1] == Wait(0.8)
 
 
-def test_less_than_two_minutes_of_health_do_not_reset_the_pauses() -> None:
-    """A server that fails every minute is not well."""
+def test_less_than_two_minutes_without_failure_do_not_reset_the_delay() -> None:
+    """A server that fails every minute is not healthy."""
     driver = watching("100")
-    driver.tell(WatchFailed, REFUSED)
-    driver.tell(Woken)
-    driver.tell(EventsReceived, "101", 1)
-    assert driver.later(60).tell(WatchFailed, REFUSED)[-1] == Wait(1.6)
+    driver.send(WatchFailed, REFUSED)
+    driver.send(Woken)
+    driver.send(EventsReceived, "101", 1)
+    assert driver.later(60).send(WatchFailed, REFUSED)[-1] == Wait(1.6)
 
 
 # The machine as a whole.
 
 
-def test_input_that_makes_no_sense_is_a_bug_of_the_driver() -> None:
-    """Events of a stream that was given up would corrupt the buffer: better to fail loudly."""
+def test_unexpected_input_is_a_bug_of_the_driver() -> None:
+    """Events of an abandoned stream would corrupt the buffer, so it raises."""
     driver = listing()
     with pytest.raises(ValueError, match="EventsReceived while Listing"):
-        driver.tell(EventsReceived, "1", 1)
+        driver.send(EventsReceived, "1", 1)
 
 
 def test_page_size_must_be_positive() -> None:
-    """A size of zero would ask for everything at once without saying so."""
+    """A size of zero would silently request everything at once."""
     with pytest.raises(ValueError, match="page_size"):
         ListWatchSettings(page_size=0)
 
@@ -614,7 +614,7 @@ _ERRORS = (EXPIRED, TOO_LARGE, BUSY, REFUSED, NOT_SUPPORTED, ConnectionLost("x")
 
 
 def _possible(state: State, draw: Any, now: float) -> Any:
-    """Give some input that law 3 allows now."""
+    """Generate some input that law 3 allows now."""
     chance, version = draw(st.floats(0, 0.99)), str(draw(st.integers(1, 50)))
     error = draw(st.sampled_from(_ERRORS))
     match state.phase:
@@ -640,8 +640,8 @@ def _possible(state: State, draw: Any, now: float) -> Any:
 
 @settings(max_examples=150, deadline=None)
 @given(st.data())
-def test_replica_is_committed_only_from_a_complete_state(data: st.DataObject) -> None:
-    """Whatever the network does: every commit closes a bracket that was opened, and something is always under way."""
+def test_only_a_complete_state_is_committed(data: st.DataObject) -> None:
+    """Whatever the network does, every commit follows a begin, and there is always a next step."""
     state, now, is_open = State(), 0.0, False
     for _ in range(40):
         now += data.draw(st.floats(0, 100))
@@ -659,20 +659,20 @@ def test_replica_is_committed_only_from_a_complete_state(data: st.DataObject) ->
 
 @settings(max_examples=50, deadline=None)
 @given(st.data())
-def test_failures_alone_never_make_a_hot_loop(data: st.DataObject) -> None:
-    """A server that answers everything with an error is asked a bounded number of times a minute."""
+def test_failures_alone_never_cause_a_hot_loop(data: st.DataObject) -> None:
+    """A server that answers everything with an error gets a bounded number of requests a minute."""
     state, now, asked = State(version="100"), 0.0, 0
     state, _ = step(state, Started(now, 0.0))
     while now < 60.0:
         error = data.draw(st.sampled_from(_ERRORS))
         match state.phase:
             case Waiting():
-                told: Any = Woken(now, 0.0)
+                given: Any = Woken(now, 0.0)
             case Listing() | Probing():
-                told = ListFailed(now, 0.0, error)
+                given = ListFailed(now, 0.0, error)
             case _:
-                told = WatchFailed(now, 0.0, error)
-        state, effects = step(state, told)
+                given = WatchFailed(now, 0.0, error)
+        state, effects = step(state, given)
         for effect in effects:
             if isinstance(effect, Wait):
                 now += effect.seconds

@@ -1,4 +1,4 @@
-"""Manifests are read strictly, as servers read them, and written so that servers read them back."""
+"""Manifests are parsed strictly, as by servers, and written so that servers parse them to the same."""
 
 from typing import Any
 
@@ -17,23 +17,23 @@ HEAD = "apiVersion: v1\nkind: X\n"
 
 
 def value_of(text: str) -> Any:
-    """Give what a plain word in a manifest is read as."""
+    """Return the value of a plain scalar in a manifest."""
     return load(f"{HEAD}v: {text}\n")[0]["v"]
 
 
-def test_documents_are_read_in_order_and_empty_ones_left_out() -> None:
-    """Files are often stitched together, with separators and comments left over."""
+def test_documents_are_read_in_order_and_empty_ones_skipped() -> None:
+    """Concatenated files often contain extra separators and comments."""
     text = f"---\n# nothing\n---\n{HEAD}name: a\n---\n---\nnull\n---\n{HEAD}name: b\n"
     assert [document["name"] for document in load(text)] == ["a", "b"]
 
 
 def test_json_is_read_as_well() -> None:
-    """Tools write either."""
+    """Some tools write JSON."""
     assert load(b'{"apiVersion":"v1","kind":"X","a":[1,true,null]}')[0]["a"] == [1, True, None]
 
 
-def test_lists_are_opened() -> None:
-    """``kubectl get -o yaml`` of several objects gives one List."""
+def test_lists_are_expanded() -> None:
+    """``kubectl get -o yaml`` of several objects prints one List."""
     text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A}\n- {apiVersion: v1, kind: B}\n"
     assert [obj.gvk.kind for obj in load_objects(text)] == ["A", "B"]
 
@@ -60,8 +60,8 @@ def test_lists_are_opened() -> None:
         ("apiVersion: v1\nkind: List\nitems: [1]\n", "items of a List must be objects"),
     ],
 )
-def test_what_people_cannot_mean_is_refused_with_its_line(text: str, why: str) -> None:
-    """A manifest that is half understood is worse than none."""
+def test_ambiguous_manifests_are_rejected_with_the_line(text: str, why: str) -> None:
+    """A manifest that is only partly understood is worse than none."""
     with pytest.raises(DecodeError, match=why):
         load(text, source="f.yaml")
 
@@ -89,19 +89,19 @@ def test_what_people_cannot_mean_is_refused_with_its_line(text: str, why: str) -
         ("+5", 5),
     ],
 )
-def test_plain_words_mean_what_servers_take_them_for(text: str, value: Any) -> None:
-    """Kubernetes reads YAML with Go's library: what it takes for a number must be one here."""
+def test_plain_scalars_are_parsed_as_by_servers(text: str, value: Any) -> None:
+    """Kubernetes reads YAML with Go's library: a number there must be one here."""
     assert value_of(text) == value
     assert type(value_of(text)) is type(value)
 
 
-def test_a_tag_never_makes_anything_but_json() -> None:
-    """Tags that make objects of Python were a way to run code; to Kubernetes a foreign tag means nothing."""
+def test_a_tag_never_creates_anything_but_json() -> None:
+    """Tags that create Python objects could run code; Kubernetes ignores unknown tags."""
     (document,) = load(f"{HEAD}a: !!python/object/apply:os.system [x]\nb: !!binary aGk=\nc: !own 5\n")
     assert (document["a"], document["b"], document["c"]) == (["x"], "hi", "5")
 
 
-def test_aliases_and_merges_are_followed_into_copies() -> None:
+def test_aliases_and_merges_become_copies() -> None:
     """Changing one place must not change another."""
     (document,) = load(f"{HEAD}a: &a {{x: {{m: 1}}}}\nb: *a\nc:\n  <<: *a\n  z: 2\n")
     assert document["c"] == {"x": {"m": 1}, "z": 2}
@@ -131,20 +131,20 @@ def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         load(HEAD)
 
 
-def test_bytes_that_are_no_text_are_refused() -> None:
-    """Somebody passed the wrong file."""
+def test_bytes_that_are_not_text_are_rejected() -> None:
+    """A user may pass the wrong file."""
     with pytest.raises(DecodeError):
         load(b"\xff\xfe\xff")
 
 
 def test_dump_keeps_the_order_and_shows_lines() -> None:
-    """People read manifests from the top, and scripts in them line by line."""
+    """Users read manifests from the top, and scripts in them line by line."""
     obj = Unstructured({"apiVersion": "v1", "kind": "X", "metadata": {"name": "a"}, "data": {"run": "a\nb\n"}})
     assert dump([obj]) == ("apiVersion: v1\nkind: X\nmetadata:\n  name: a\ndata:\n  run: |\n    a\n    b\n")
 
 
-def test_dump_does_not_change_the_library_for_others() -> None:
-    """The tables of the YAML library are global."""
+def test_dump_does_not_change_the_yaml_library() -> None:
+    """Its tables are global."""
     dump([{"a": "y"}])
     assert yaml.safe_load("a: y\nb: 2026-01-01\n")["a"] == "y"
     assert yaml.safe_dump({"a": "y"}) == "a: y\n"
@@ -163,7 +163,7 @@ _documents = st.recursive(
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(_documents, min_size=1, max_size=3))
-def test_what_is_dumped_is_read_back_the_same(values: list[Any]) -> None:
-    """Whatever an object holds, a manifest of it is that object."""
+def test_dumped_manifest_is_parsed_as_the_same_object(values: list[Any]) -> None:
+    """Whatever an object contains."""
     documents = [{"apiVersion": "v1", "kind": "X", "v": value} for value in values]
     assert load(dump(documents)) == settle_numbers(documents)

@@ -1,4 +1,4 @@
-"""Options are checked at birth, by the rules that a real server was seen to enforce."""
+"""Options are validated at construction, with the rules that a real server was seen to enforce."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -43,7 +43,9 @@ from steersman.protocol.options import (
         (LogOptions, {"since_seconds": 0}, "since_seconds must be at least 1"),
     ],
 )
-def test_options_that_the_server_would_refuse_cannot_be_made(kind: type[Any], values: dict[str, Any], why: str) -> None:
+def test_options_that_the_server_would_reject_cannot_be_created(
+    kind: type[Any], values: dict[str, Any], why: str
+) -> None:
     """The mistake is reported where it is made, without a server."""
     with pytest.raises(ValueError, match=why):
         kind(**values)
@@ -58,20 +60,20 @@ def test_selectors_must_parse(kind: type[Any]) -> None:
         kind(field_selector="spec")
 
 
-def test_what_is_not_set_is_not_sent() -> None:
-    """Every parameter that is sent is one that the server may dislike."""
+def test_unset_options_are_not_sent() -> None:
+    """A server may reject any parameter that is sent."""
     assert [kind().query for kind in (GetOptions, ListOptions, WriteOptions, LogOptions)] == ["", "", "", ""]
     assert WatchOptions(allow_bookmarks=False).query == "?watch=true"
 
 
 def test_values_are_escaped_for_a_query() -> None:
-    """Selectors hold ``=``, ``,`` and spaces; tokens anything."""
+    """Selectors contain ``=``, ``,`` and spaces; tokens any character."""
     query = ListOptions(label_selector="a in (b,c),d!=e", continue_="x+/=&").query
     assert query == "?labelSelector=a%20in%20%28b%2Cc%29%2Cd%21%3De&continue=x%2B%2F%3D%26"
 
 
-def test_log_options_are_written_as_the_server_reads_them() -> None:
-    """Times as RFC 3339, flags only when they are on."""
+def test_log_options_are_encoded_as_the_server_expects() -> None:
+    """Times as RFC 3339, flags only if they are set."""
     options = LogOptions(
         container="c",
         previous=True,

@@ -28,7 +28,7 @@ objects = st.dictionaries(st.sampled_from(["a", "b", "c/d", "~"]), values, max_s
 
 
 def without_null_members(value: Any) -> Any:
-    """Leave out what a merge patch cannot express."""
+    """Leave out members that a merge patch cannot express."""
     if isinstance(value, dict):
         return {key: without_null_members(member) for key, member in value.items() if member is not None}
     if isinstance(value, list):
@@ -50,7 +50,7 @@ def without_null_members(value: Any) -> Any:
     ],
 )
 def test_values_are_equal_by_type_and_numbers_by_value(left: Any, right: Any, is_equal: bool) -> None:
-    """Python's own comparison takes true for 1, which would hide real changes."""
+    """For Python True equals 1, which would hide real changes."""
     assert json_equal(left, right) is is_equal
     assert json_equal(right, left) is is_equal
 
@@ -58,12 +58,12 @@ def test_values_are_equal_by_type_and_numbers_by_value(left: Any, right: Any, is
 @settings(deadline=None)
 @given(values)
 def test_every_value_equals_its_copy(value: Any) -> None:
-    """Equality must hold without identity: objects are decoded afresh for every comparison."""
+    """Equality must not depend on identity: objects are decoded again for every comparison."""
     assert json_equal(value, json.loads(json.dumps(value)))
 
 
-def test_identical_values_are_written_the_same() -> None:
-    """The server compares numbers of a `test` operation as they were written."""
+def test_identical_values_are_encoded_the_same() -> None:
+    """The server compares numbers of a `test` operation in their notation."""
     assert json_identical({"a": [1, "x", None]}, {"a": [1, "x", None]})
     assert not json_identical(1, 1.0)
     assert not json_identical({"a": 1}, {"b": 1})
@@ -72,7 +72,7 @@ def test_identical_values_are_written_the_same() -> None:
 
 @settings(deadline=None)
 @given(objects.map(without_null_members), objects.map(without_null_members))
-def test_the_merge_patch_between_two_objects_leads_from_one_to_the_other(old: Any, new: Any) -> None:
+def test_the_merge_patch_between_two_objects_turns_one_into_the_other(old: Any, new: Any) -> None:
     """Updates are sent as such patches: losing or inventing a field would corrupt objects."""
     before = json.dumps(old)
     patch = merge_patch_between(old, new)
@@ -81,15 +81,15 @@ def test_the_merge_patch_between_two_objects_leads_from_one_to_the_other(old: An
     assert (patch == {}) == json_equal(old, new)
 
 
-def test_null_in_the_new_object_means_that_the_field_is_gone() -> None:
-    """Null and absent are the same to a merge patch, so the difference is no change."""
+def test_null_in_the_new_object_means_that_the_field_is_absent() -> None:
+    """Null and absent are the same for a merge patch, so the difference is not a change."""
     assert merge_patch_between({"a": None, "b": 1}, {"b": None}) == {"b": None}
     assert merge_patch_between({}, {"a": None}) == {}
 
 
 @settings(deadline=None)
 @given(values, values)
-def test_the_json_patch_between_two_documents_leads_from_one_to_the_other(old: Any, new: Any) -> None:
+def test_the_json_patch_between_two_documents_turns_one_into_the_other(old: Any, new: Any) -> None:
     """Admission webhooks answer with such patches."""
     operations = json_patch_between({"doc": old}, {"doc": new})
     assert json_identical(apply_json_patch({"doc": old}, operations), {"doc": new})
@@ -122,8 +122,8 @@ def test_the_json_patch_between_two_documents_leads_from_one_to_the_other(old: A
         )
     ),
 )
-def test_any_json_patch_gives_a_document_or_a_patch_error_and_leaves_its_input_alone(doc: Any, ops: Any) -> None:
-    """A client's patch must never crash the server nor reach into what it keeps."""
+def test_any_json_patch_returns_a_document_or_raises_and_keeps_its_input(doc: Any, ops: Any) -> None:
+    """A client's patch must neither crash the server nor change its stored objects."""
     before = json.dumps([doc, ops])
     with suppress(PatchError):
         apply_json_patch(doc, ops)
@@ -146,7 +146,7 @@ def test_any_json_patch_gives_a_document_or_a_patch_error_and_leaves_its_input_a
     ],
 )
 def test_json_patch_is_as_lenient_as_the_server(operation: Any, result: Any) -> None:
-    """Clients rely on what the real server lets pass, standard or not."""
+    """Clients rely on what the real server accepts, standard or not."""
     assert apply_json_patch({"l": [1, 2]}, [operation]) == result
 
 
@@ -168,14 +168,14 @@ def test_json_patch_is_as_lenient_as_the_server(operation: Any, result: Any) -> 
         {"op": "copy", "path": "/x"},
     ],
 )
-def test_json_patch_refuses_what_the_server_refuses(operation: Any) -> None:
+def test_json_patch_rejects_what_the_server_rejects(operation: Any) -> None:
     """All of these are answered with 422."""
     with pytest.raises(PatchError):
         apply_json_patch({"l": [1, 2]}, [operation])
 
 
 def test_json_patch_has_a_limit_of_operations() -> None:
-    """A patch is applied while nothing else runs; its length must be bounded."""
+    """A patch is applied without interruption, so its length must be bounded."""
     operations = [{"op": "test", "path": "", "value": {}}] * 10_001
     assert apply_json_patch({}, operations[:10_000]) == {}
     with pytest.raises(TooManyOperations, match="10000, got 10001"):
@@ -183,21 +183,21 @@ def test_json_patch_has_a_limit_of_operations() -> None:
 
 
 def test_copies_of_a_json_patch_are_bounded() -> None:
-    """Thirty operations can ask for a gigabyte by doubling."""
+    """Thirty operations can produce a gigabyte by doubling."""
     doubling = [{"op": "copy", "from": "/a", "path": f"/a/k{n}"} for n in range(30)]
     with pytest.raises(PatchError, match="copy more than"):
         apply_json_patch({"a": {"x": "y" * 100}}, doubling)
 
 
 @pytest.mark.parametrize("patch", [{}, "x", 5, [1]])
-def test_what_is_no_list_of_operations_is_malformed(patch: Any) -> None:
+def test_a_patch_that_is_not_a_list_of_operations_is_malformed(patch: Any) -> None:
     """The server answers these with 400, not 422."""
     with pytest.raises(MalformedPatch):
         apply_json_patch({}, patch)
 
 
 def _patched_parts(step: Step, patched: Any) -> list[tuple[str, Any, Any]]:
-    """Give the parts of a patched object that defaulting and pruning leave alone, with the recorded ones."""
+    """Return the parts of a patched object that defaults and pruning do not change, with the recorded ones."""
     return [
         (key, value, step.response["spec"].get(key))
         for key, value in (patched.get("spec") or {}).items()
@@ -213,13 +213,13 @@ def _patched_parts(step: Step, patched: Any) -> list[tuple[str, Any, Any]]:
     ],
 )
 def test_recorded_patches_of_custom_resources_have_the_recorded_result(file: str, media_type: str, apply: Any) -> None:
-    """The recordings of a real server are the judge of what a patch means."""
+    """The recordings of a real server define what a patch means."""
     compared = refused = 0
     for step in steps(file):
         if step.content_type != media_type or not step.live or not step.is_known or step.target.subresource:
             continue
         if isinstance(step.body, str):
-            # Sent verbatim: its text is the subject, not the patch.
+            # Sent verbatim: the test is about its text, not about the patch.
             continue
         if step.status == 422 and step.response.get("details") == {}:
             with pytest.raises(PatchError):
@@ -227,7 +227,7 @@ def test_recorded_patches_of_custom_resources_have_the_recorded_result(file: str
             refused += 1
         elif step.status == 200 and step.live["kind"] == "Gadget":
             for key, actual, recorded in _patched_parts(step, apply(step.live, step.body)):
-                # Nulls are dropped after patching, as the schema wants it.
+                # Nulls are dropped after patching, as the schema requires.
                 assert actual is None or json_equal(without_null_members(actual), recorded), (step.name, key)
                 compared += 1
     assert compared > 400

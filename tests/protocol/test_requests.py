@@ -29,7 +29,7 @@ ROLES = Requests(
 W1 = ObjectKey("default", "w1")
 STRICT = WriteOptions(field_manager="kubectl-create", field_validation="Strict")
 
-#: Lines of a recording of kubectl (method and target), and how the same is said here.
+#: Lines of a recording of kubectl (method and target), and the same request here.
 KUBECTL: list[tuple[str, Request]] = [
     (
         "POST /apis/demo.dev/v1/namespaces/default/widgets?fieldManager=kubectl-create&fieldValidation=Strict",
@@ -98,7 +98,7 @@ KUBECTL: list[tuple[str, Request]] = [
 
 @pytest.mark.parametrize(("line", "request_"), KUBECTL, ids=[line.partition("?")[0] for line, _ in KUBECTL])
 def test_requests_are_those_that_kubectl_sends(line: str, request_: Request) -> None:
-    """The recording is the oracle; the order of query parameters means nothing."""
+    """The order of query parameters does not matter."""
     method, _, target = line.partition(" ")
     wanted, built = urlsplit(target), urlsplit(request_.target)
     assert (request_.method, built.path) == (method, wanted.path)
@@ -106,22 +106,22 @@ def test_requests_are_those_that_kubectl_sends(line: str, request_: Request) -> 
 
 
 @pytest.mark.parametrize("kind", PatchType)
-def test_content_type_says_how_a_patch_is_written(kind: PatchType) -> None:
-    """The server decides by it what the body means."""
+def test_content_type_names_the_format_of_a_patch(kind: PatchType) -> None:
+    """The server interprets the body by it."""
     options = ApplyOptions(field_manager="m") if kind is PatchType.APPLY else WriteOptions()
     assert WIDGETS.patch(W1, kind, b"{}", options).headers["content-type"] == kind.value
 
 
 def test_apply_needs_its_own_options() -> None:
-    """Without a field manager the server refuses to apply; force means nothing elsewhere."""
+    """Without a field manager the server rejects an apply; force is valid only there."""
     with pytest.raises(ValueError, match="APPLY"):
         WIDGETS.patch(W1, PatchType.APPLY, b"{}", WriteOptions(field_manager="m"))
     with pytest.raises(ValueError, match="MERGE"):
         WIDGETS.patch(W1, PatchType.MERGE, b"{}", ApplyOptions(field_manager="m"))
 
 
-def test_delete_options_travel_in_the_body() -> None:
-    """Preconditions have no other way."""
+def test_delete_options_are_sent_in_the_body() -> None:
+    """Preconditions cannot be sent otherwise."""
     options = DeleteOptions(
         propagation_policy="Foreground",
         preconditions=Preconditions(uid="u", resource_version="5"),
@@ -142,8 +142,8 @@ def test_delete_without_options_has_no_body() -> None:
     assert (request.body, request.headers) == (b"", {"accept": "application/json"})
 
 
-def test_metadata_only_is_asked_for_where_objects_are_read() -> None:
-    """Whoever needs only labels and owners must not pay for the rest."""
+def test_metadata_only_can_be_requested_for_reads() -> None:
+    """Callers that need only labels and owners should not pay for the rest."""
     requests = Requests(WIDGETS.resource, metadata_only=True)
     assert "as=PartialObjectMetadata;" in requests.get(W1).headers["accept"]
     assert "as=PartialObjectMetadata;" in requests.watch("", WatchOptions()).headers["accept"]
@@ -151,8 +151,8 @@ def test_metadata_only_is_asked_for_where_objects_are_read() -> None:
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a%2fb", "../../secrets/x"])
-def test_name_that_would_lead_elsewhere_is_refused(name: str) -> None:
-    """A name from outside must never reach another object, nor turn into the whole collection."""
+def test_name_that_would_change_the_path_is_rejected(name: str) -> None:
+    """A name from outside must never reach another object, or the whole collection."""
     with pytest.raises(ValueError, match="cannot be part of a URL path"):
         WIDGETS.delete(ObjectKey("default", name))
     with pytest.raises(ValueError, match=r"cannot be part of a URL path|namespaced"):
@@ -164,12 +164,12 @@ def test_name_that_would_lead_elsewhere_is_refused(name: str) -> None:
     [("system:node", "system:node"), ("a b?c#d", "a%20b%3Fc%23d"), ("é", "%C3%A9"), ("~x@y", "~x@y")],
 )
 def test_unusual_names_are_escaped(name: str, path: str) -> None:
-    """RBAC names may hold nearly any character."""
+    """RBAC names may contain nearly any character."""
     assert ROLES.get(ObjectKey("", name)).target == f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{path}"
 
 
 def test_namespace_must_fit_the_scope() -> None:
-    """The server would answer 404 for a path that cannot be; here the mistake has a name."""
+    """The server would answer 404 for an invalid path; here the error is specific."""
     with pytest.raises(ValueError, match="Widget is namespaced: 'a' needs a namespace"):
         WIDGETS.get(ObjectKey("", "a"))
     with pytest.raises(ValueError, match="ClusterRole is cluster-scoped"):

@@ -15,7 +15,7 @@ def test_versions_are_ordered_as_integers_of_any_length(left: int, right: int) -
 
 @pytest.mark.parametrize("text", ["", "0", "007", "-1", "1.5", "abc", "1e3", " 1", "１"])  # noqa: RUF001 - a digit that is none
 def test_other_texts_are_not_versions(text: str) -> None:
-    """Zero is a request for any version, never the version of something; leading zeros would break the order."""
+    """Zero requests any version and is never the version of an object; leading zeros would break the order."""
     assert not is_resource_version(text)
     with pytest.raises(ValueError, match="can be ordered"):
         is_older(text, "5")

@@ -1,4 +1,4 @@
-"""What answers mean, with the answers of a real API server as the oracle."""
+"""The meaning of responses, compared with those of a real API server."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ from steersman.errors import (
 from steersman.protocol.http import Response
 from steersman.protocol.responses import body_of, error_from_status, error_of, is_too_large_version, warnings_of
 
-#: What each failing status code of the recording means; written by hand, beside the table of the implementation.
+#: The exception of each failing status code of the recording; written by hand, independent of the implementation.
 MEANING: dict[int, tuple[type[ApiError], ...]] = {
     400: (BadRequest,),
     401: (Unauthorized,),
@@ -47,7 +47,7 @@ MEANING: dict[int, tuple[type[ApiError], ...]] = {
 
 
 def answer(exchange: dict[str, Any]) -> Response:
-    """Give a recorded answer as a transport would."""
+    """Return a recorded answer as a transport would."""
     headers = [("content-type", exchange["content_type"])]
     warnings = exchange["warnings"]
     texts = warnings if isinstance(warnings, list) else [warnings] if warnings else []
@@ -55,15 +55,15 @@ def answer(exchange: dict[str, Any]) -> Response:
     return Response(exchange["status"], headers, exchange["response"].encode())
 
 
-def test_recorded_successes_give_their_bodies(exchanges: list[dict[str, Any]]) -> None:
-    """Nothing that a real server answers well may be taken for a failure."""
+def test_recorded_successes_return_their_bodies(exchanges: list[dict[str, Any]]) -> None:
+    """No successful answer of a real server may be taken for a failure."""
     successes = [answer(exchange) for exchange in exchanges if exchange["status"] < 300]
     assert len(successes) > 20
     assert all(body_of(response) is response.body for response in successes)
 
 
-def test_recorded_failures_mean_what_the_server_says(exchanges: list[dict[str, Any]]) -> None:
-    """A real server's failures become the right exceptions, with its own words and causes."""
+def test_recorded_failures_raise_their_exceptions(exchanges: list[dict[str, Any]]) -> None:
+    """A real server's failures become the right exceptions, with its own messages and causes."""
     failures = [exchange for exchange in exchanges if exchange["status"] >= 300]
     assert {exchange["status"] for exchange in failures} == set(MEANING)
     for exchange in failures:
@@ -77,8 +77,8 @@ def test_recorded_failures_mean_what_the_server_says(exchanges: list[dict[str, A
             assert len(error.causes) == len(status.get("details", {}).get("causes", []))
 
 
-def test_invalid_objects_carry_every_cause(exchanges: list[dict[str, Any]]) -> None:
-    """A user who made two mistakes must hear of both."""
+def test_invalid_objects_have_every_cause(exchanges: list[dict[str, Any]]) -> None:
+    """A user who made two mistakes must see both."""
     exchange = next(exchange for exchange in exchanges if exchange.get("case") == "missing required")
     error = error_of(answer(exchange))
     assert isinstance(error, Invalid)
@@ -86,8 +86,8 @@ def test_invalid_objects_carry_every_cause(exchanges: list[dict[str, Any]]) -> N
     assert (error.group, error.kind, error.name) == ("demo.dev", "Widget", "a")
 
 
-def test_version_that_is_too_large_is_told_from_other_timeouts(exchanges: list[dict[str, Any]]) -> None:
-    """Only the former is cured by asking for another version."""
+def test_version_that_is_too_large_differs_from_other_timeouts(exchanges: list[dict[str, Any]]) -> None:
+    """Only for the former another version helps."""
     exchange = next(exchange for exchange in exchanges if exchange["status"] == 504)
     assert is_too_large_version(error_of(answer(exchange)))
     assert not is_too_large_version(Timeout("slow", code=504))
@@ -95,7 +95,7 @@ def test_version_that_is_too_large_is_told_from_other_timeouts(exchanges: list[d
 
 
 def status(**members: Any) -> bytes:
-    """Give the bytes of a Status."""
+    """Return the bytes of a Status."""
     return json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", **members}).encode()
 
 
@@ -114,13 +114,13 @@ def status(**members: Any) -> bytes:
         (418, "Teapot", ApiError),
     ],
 )
-def test_reason_counts_before_the_code(code: int, reason: str, meaning: type[ApiError]) -> None:
-    """Two meanings share one code; a reason that is not known leaves the code."""
+def test_reason_takes_precedence_over_the_code(code: int, reason: str, meaning: type[ApiError]) -> None:
+    """One code can have two meanings; an unknown reason falls back to the code."""
     assert type(error_from_status(status(code=code, reason=reason, message="m"))) is meaning
 
 
 def test_retry_after_comes_from_the_status_or_from_the_header() -> None:
-    """Servers say it in either place, proxies only in the header."""
+    """Servers send it in either place, proxies only in the header."""
     inside = Response(429, [("content-type", "application/json")], status(code=429, details={"retryAfterSeconds": 3}))
     outside = Response(429, [("content-type", "text/plain"), ("retry-after", "9")], b"Too many requests")
     for response, seconds in ((inside, 3.0), (outside, 9.0)):
@@ -129,8 +129,8 @@ def test_retry_after_comes_from_the_status_or_from_the_header() -> None:
         assert error.retry_after == seconds
 
 
-def test_retry_after_as_a_date_is_left_to_the_caller() -> None:
-    """Kubernetes sends seconds only; guessing a wait from clocks that differ helps nobody."""
+def test_retry_after_as_a_date_is_ignored() -> None:
+    """Kubernetes sends only seconds; clocks of two machines may differ."""
     error = error_of(Response(503, [("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], b"later"))
     assert isinstance(error, ServiceUnavailable)
     assert error.retry_after is None
@@ -144,8 +144,8 @@ def test_html_page_is_not_an_api_answer(code: int) -> None:
         body_of(Response(code, [("content-type", "text/html; charset=utf-8")], page))
 
 
-def test_html_without_a_content_type_is_noticed_as_well() -> None:
-    """Proxies that fail seldom label their pages well."""
+def test_html_without_a_content_type_is_detected_as_well() -> None:
+    """Failing proxies seldom set it correctly."""
     with pytest.raises(BadAnswer):
         body_of(Response(200, [], b"\r\n<html>"))
 
@@ -159,7 +159,7 @@ def test_redirect_names_its_target() -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"nope", b"[1]", b'{"kind":"Status"', b'{"kind":"Status","code":"x"}', b"\xff\xfe", b"[" * 100_000]
 )
-def test_broken_failure_is_still_the_failure_that_its_code_says(body: bytes) -> None:
+def test_broken_failure_has_the_type_of_its_code(body: bytes) -> None:
     """Whatever the body is, the caller learns that the server is not available."""
     error = error_of(Response(503, [("content-type", "application/json")], body))
     assert isinstance(error, ServiceUnavailable)
@@ -167,7 +167,7 @@ def test_broken_failure_is_still_the_failure_that_its_code_says(body: bytes) -> 
 
 
 def test_unknown_code_has_a_message() -> None:
-    """An empty answer with a code that nobody knows must not be an empty message."""
+    """An empty answer with an unknown code must not have an empty message."""
     assert str(error_of(Response(599, [], b""))) == "status 599"
 
 
@@ -183,13 +183,13 @@ def test_unknown_code_has_a_message() -> None:
         ([], []),
     ],
 )
-def test_warnings_are_read_with_their_escapes(headers: list[str], texts: list[str]) -> None:
-    """A warning quotes field names, so that its text is full of escaped quotes."""
+def test_warnings_are_parsed_with_their_escapes(headers: list[str], texts: list[str]) -> None:
+    """A warning quotes field names, so its text contains many escaped quotes."""
     assert warnings_of(Response(200, [("warning", header) for header in headers], b"")) == texts
 
 
-def test_recorded_warnings_are_read(exchanges: list[dict[str, Any]]) -> None:
-    """The real server's spelling is the one that counts."""
+def test_recorded_warnings_are_parsed(exchanges: list[dict[str, Any]]) -> None:
+    """The real server's format is the one that counts."""
     warned = [warnings_of(answer(exchange)) for exchange in exchanges if exchange["warnings"]]
     assert warned
     assert all(texts and '\\"' not in text for texts in warned for text in texts)

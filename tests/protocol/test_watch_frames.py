@@ -1,4 +1,4 @@
-"""Watch frames: bytes in, events out, however the network cuts them."""
+"""Watch frames: from bytes to events, at any chunking of the network."""
 
 import itertools
 import json
@@ -22,12 +22,12 @@ from steersman.protocol.watch_frames import (
 
 
 def frame(kind: str, obj: Any) -> bytes:
-    """Give one line of a watch."""
+    """Return one line of a watch."""
     return json.dumps({"type": kind, "object": obj}).encode() + b"\n"
 
 
 def shown(event: RawEvent) -> tuple[str, Any]:
-    """Give an event as something that can be compared with what was sent."""
+    """Return an event in a form that can be compared with what was sent."""
     match event:
         case Bookmark(version=version, initial_events_end=ends):
             return "BOOKMARK", (version, ends)
@@ -53,7 +53,7 @@ _objects = st.dictionaries(_names, st.none() | st.booleans() | st.integers(-(2**
     st.booleans(),
 )
 def test_events_are_the_same_at_any_split(events: list[tuple[str, Any]], cuts: list[int], newline: bool) -> None:
-    """The network cuts anywhere, also inside a character; the last newline may be missing."""
+    """The network splits anywhere, also inside a character; the last newline may be missing."""
     data = b"".join(frame(kind, obj) for kind, obj in events)
     if not newline:
         data = data[:-1]
@@ -65,7 +65,7 @@ def test_events_are_the_same_at_any_split(events: list[tuple[str, Any]], cuts: l
 
 
 def test_bookmark_has_a_version_and_may_end_the_initial_events() -> None:
-    """It is all that a bookmark has: handlers must never take it for an object."""
+    """A bookmark has nothing else: handlers must never take it for an object."""
     plain = frame("BOOKMARK", {"kind": "Pod", "metadata": {"resourceVersion": "12", "creationTimestamp": None}})
     last = frame(
         "BOOKMARK", {"metadata": {"resourceVersion": "13", "annotations": {"k8s.io/initial-events-end": "true"}}}
@@ -76,8 +76,8 @@ def test_bookmark_has_a_version_and_may_end_the_initial_events() -> None:
     ]
 
 
-def test_bookmark_that_is_made_here_equals_one_that_was_read() -> None:
-    """Tests and servers make bookmarks too."""
+def test_bookmark_created_here_equals_one_that_was_parsed() -> None:
+    """Tests and servers create bookmarks, too."""
     (read,) = WatchFrames().feed(
         b'{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"5",'
         b'"annotations":{"k8s.io/initial-events-end":"true"}}}}\n'
@@ -86,15 +86,15 @@ def test_bookmark_that_is_made_here_equals_one_that_was_read() -> None:
     assert read != Bookmark.of("5")
 
 
-def test_error_event_is_the_exception_of_its_status() -> None:
-    """410 comes inside a 200: the type says so, not the connection."""
+def test_error_event_has_the_exception_of_its_status() -> None:
+    """410 arrives inside a 200: the type shows it, not the connection."""
     expired = {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"}
     (event,) = WatchFrames().feed(frame("ERROR", expired))
     assert isinstance(event, Failed)
     assert isinstance(event.error, Expired)
 
 
-def test_recorded_watch_is_understood(exchanges: list[dict[str, Any]]) -> None:
+def test_recorded_watch_is_parsed(exchanges: list[dict[str, Any]]) -> None:
     """The real server's lines, byte for byte."""
     bodies = [exchange["response"] for exchange in exchanges if "?watch=1" in exchange["path"]]
     events = [event for body in bodies if '"type"' in body for event in WatchFrames().feed(body.encode())]
@@ -103,7 +103,7 @@ def test_recorded_watch_is_understood(exchanges: list[dict[str, Any]]) -> None:
 
 
 def test_object_bytes_are_those_that_were_sent() -> None:
-    """The informer keeps them as they are."""
+    """The informer stores them unchanged."""
     (event,) = WatchFrames().feed(b'{"type":"ADDED","object":{"a" : [1, 2]}}\r\n\n')
     assert isinstance(event, Applied)
     assert bytes(event.object) == b'{"a" : [1, 2]}'
@@ -115,7 +115,7 @@ def test_type_may_come_after_the_object() -> None:
     assert shown(event) == ("DELETED", {"a": 1})
 
 
-def test_unknown_type_is_left_out_and_its_neighbours_are_not(caplog: pytest.LogCaptureFixture) -> None:
+def test_unknown_type_is_skipped_and_other_events_are_not(caplog: pytest.LogCaptureFixture) -> None:
     """A newer server must not stop an older client."""
     data = frame("ADDED", {"n": 1}) + frame("SHRUNK", {"n": 2}) + frame("MODIFIED", {"n": 3})
     assert [shown(event) for event in WatchFrames().feed(data)] == [("ADDED", {"n": 1}), ("MODIFIED", {"n": 3})]
@@ -136,7 +136,7 @@ def test_unknown_type_is_left_out_and_its_neighbours_are_not(caplog: pytest.LogC
     ids=["text", "no object", "broken", "list", "no version", "deep", "no utf-8"],
 )
 def test_malformed_frame_is_an_error_after_the_events_before_it(line: bytes) -> None:
-    """What came before is good; what comes after cannot be trusted."""
+    """Earlier events are valid; later ones cannot be trusted."""
     events = iter(WatchFrames().feed(frame("ADDED", {"n": 1}) + line + frame("ADDED", {"n": 2})))
     assert shown(next(events)) == ("ADDED", {"n": 1})
     with pytest.raises(DecodeError):
@@ -144,7 +144,7 @@ def test_malformed_frame_is_an_error_after_the_events_before_it(line: bytes) -> 
 
 
 def test_stream_that_ends_inside_an_event_is_a_lost_connection() -> None:
-    """Half an object must not be taken for a whole one, and the watch can go on where the last whole one was."""
+    """Half an object must not be taken for a whole one, and the watch can resume from the last complete one."""
     frames = WatchFrames()
     assert list(frames.feed(b'{"type":"ADDED","object":{"a":')) == []
     with pytest.raises(ConnectionLost, match="in the middle of an event"):
@@ -170,7 +170,7 @@ def test_frame_that_is_too_long_is_an_error_even_when_its_end_comes() -> None:
 
 
 def test_many_short_frames_in_a_row_are_not_one_long_one() -> None:
-    """The limit is about one event, not about a chunk."""
+    """The limit applies to one event, not to a chunk."""
     frames = WatchFrames(max_frame=100)
     line = frame("ADDED", {"n": 1})
     data = line * 50

@@ -1,4 +1,4 @@
-"""When a watch is taken for dead, by the clock alone."""
+"""When a watch is considered dead, by the clock alone."""
 
 import pytest
 
@@ -15,30 +15,30 @@ from steersman.protocol.watch_liveness import (
 from steersman.transport.limits import Limits
 
 
-def test_a_watch_that_just_brought_an_event_is_waited_for() -> None:
-    """Until the server is asked for a sign of life."""
+def test_a_watch_with_a_recent_event_is_waited_for() -> None:
+    """Until the server is pinged."""
     liveness = WatchLiveness(0.0, 300.0)
     liveness.begin_waiting(100.0)
     assert liveness.step(100.0) == KeepWaiting(QUIET)
 
 
-def test_a_quiet_watch_asks_for_life_and_goes_on() -> None:
-    """Silence is not death: as long as the server answers, the watch is kept until a bookmark must have come."""
+def test_a_quiet_watch_pings_the_server_and_continues() -> None:
+    """Silence does not mean failure: while the server answers, the watch is kept until a bookmark is overdue."""
     liveness = WatchLiveness(0.0, 300.0)
     assert liveness.step(QUIET) == ProbeServer()
     liveness.server_responded(QUIET + 1.0)
     assert liveness.step(QUIET + 1.0) == KeepWaiting(QUIET)
 
 
-def test_a_watch_without_an_event_is_dead_although_the_server_lives() -> None:
-    """The server may have forgotten this watch while it answers everything else."""
+def test_a_watch_without_an_event_is_dead_although_the_server_answers() -> None:
+    """The server may have lost this watch while it answers everything else."""
     liveness = WatchLiveness(0.0, 300.0)
     liveness.server_responded(NO_EVENT - 1.0)
     assert liveness.step(NO_EVENT - 1.0) == KeepWaiting(1.0)
     assert isinstance(liveness.step(NO_EVENT), GiveUp)
 
 
-def test_time_in_which_nobody_waited_does_not_count() -> None:
+def test_time_in_which_the_reader_did_not_wait_does_not_count() -> None:
     """A slow reader is not the server's fault."""
     liveness = WatchLiveness(0.0, 300.0)
     liveness.begin_waiting(200.0)
@@ -46,8 +46,8 @@ def test_time_in_which_nobody_waited_does_not_count() -> None:
 
 
 @pytest.mark.parametrize(("lasts", "is_dead"), [(300.0, True), (None, False)])
-def test_a_watch_ends_at_last_after_its_time(lasts: float | None, *, is_dead: bool) -> None:
-    """Also if events come all the time; a watch without an end has none."""
+def test_a_watch_ends_after_its_timeout(lasts: float | None, *, is_dead: bool) -> None:
+    """Also if events arrive all the time; a watch without a timeout does not end."""
     liveness = WatchLiveness(0.0, lasts)
     end = 300.0 + OVERDUE
     liveness.begin_waiting(end - 1.0)
@@ -56,8 +56,8 @@ def test_a_watch_ends_at_last_after_its_time(lasts: float | None, *, is_dead: bo
     assert isinstance(liveness.step(end), GiveUp) is is_dead
 
 
-def test_a_dead_server_is_noticed_within_half_a_minute() -> None:
-    """Quiet until it is asked, then as long as it may take to answer; client-go needs about 45 s."""
+def test_a_dead_server_is_detected_within_half_a_minute() -> None:
+    """The silence before the ping plus the time to answer; client-go needs about 45 s."""
     assert QUIET + Limits().ping <= 30.0
 
 

@@ -39,18 +39,18 @@ ADDITIONS = (
 
 
 def files() -> dict[str, str]:
-    """Give every file of the project."""
+    """Return every file of the project."""
     found = project_files(PROJECT)
     for addition in ADDITIONS:
         found |= addition.files(PROJECT)
         found["custompod/main.py"] = addition.registered(found["custompod/main.py"], PROJECT)
-    # What people do after adding a version.
+    # What users do after adding a version.
     stored = found["custompod/api/custom_pod_v1.py"].replace('mock.com/v1",\n', 'mock.com/v1",\n    storage=True,\n')
     return {**found, "custompod/api/custom_pod_v1.py": stored}
 
 
 def text() -> str:
-    """Give all of it as one text that can be read and compared."""
+    """Return the whole project as one text that can be read and compared."""
     return "".join(f"==== {name}\n{content}" for name, content in sorted(files().items()))
 
 

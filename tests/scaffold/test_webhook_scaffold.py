@@ -1,4 +1,4 @@
-"""`steer create webhook`: which kind is meant, and what is added for it."""
+"""`steer create webhook`: how the kind is found, and what is added for it."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def _project(root: Path, *versions: str) -> Tree:
 
 
 def test_a_kind_of_the_project_is_found_by_its_name(tmp_path: Path) -> None:
-    """Nobody wants to say group and version again."""
+    """Users should not have to repeat group and version."""
     found = WebhookRequest(kind="LightHouse", validate=True).found_in(_project(tmp_path, "v1beta1"), PROJECT)
     assert found == WebhookAddition(
         api=Api(group="", version="v1beta1", kind="LightHouse"),
@@ -43,7 +43,7 @@ def test_of_several_versions_one_must_be_named(tmp_path: Path) -> None:
 
 
 def test_versions_are_converted_from_the_oldest_to_the_newest(tmp_path: Path) -> None:
-    """That is how people read them."""
+    """That is the order in which users read them."""
     tree = _project(tmp_path, "v2", "v1", "v1beta1", "v1alpha1", "v10")
     found = WebhookRequest(kind="LightHouse", convert=True).found_in(tree, PROJECT)
     assert found.versions == ("v1alpha1", "v1beta1", "v1", "v2", "v10")
@@ -52,7 +52,7 @@ def test_versions_are_converted_from_the_oldest_to_the_newest(tmp_path: Path) ->
 
 
 def test_a_built_in_kind_needs_its_group_and_version(tmp_path: Path) -> None:
-    """There is nothing in the project to find it by."""
+    """The project contains nothing to find it by."""
     tree = _project(tmp_path)
     found = WebhookRequest(kind="Deployment", group="apps", version="v1", validate=True).found_in(tree, PROJECT)
     assert not found.is_custom
@@ -63,7 +63,7 @@ def test_a_built_in_kind_needs_its_group_and_version(tmp_path: Path) -> None:
         WebhookRequest(kind="LightHouse", group="sea", validate=True).found_in(tree, PROJECT)
 
 
-def test_what_makes_no_sense_is_refused_with_the_next_step(tmp_path: Path) -> None:
+def test_invalid_arguments_are_rejected_with_the_next_step(tmp_path: Path) -> None:
     """Nothing is written then."""
     tree = _project(tmp_path, "v1")
     with pytest.raises(ConfigError, match="--validate, --default or --convert"):

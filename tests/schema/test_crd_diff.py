@@ -1,4 +1,4 @@
-"""Each change of a CRD is classed by what it does to objects and clients of the old one."""
+"""Each change of a CRD is classified by its effect on objects and clients of the old one."""
 
 import copy
 from typing import Any
@@ -12,28 +12,28 @@ SAFE, BREAKING, CONVERSION = Severity.SAFE, Severity.BREAKING, Severity.NEEDS_CO
 
 
 def version(name: str = "v1", spec: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    """Make a version of a CRD."""
+    """Return a version of a CRD."""
     properties = {"spec": spec or {"type": "object", "properties": {"a": {"type": "integer"}}}}
     schema = {"type": "object", "properties": properties}
     return {"name": name, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}, **more}
 
 
 def crd(*versions: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """Make a CRD."""
+    """Return a CRD."""
     names = {"plural": "gadgets", "kind": "Gadget", "shortNames": ["gd"]}
     spec = {"group": "demo.dev", "scope": "Namespaced", "names": names, "versions": list(versions or (version(),))}
     return {"spec": {**spec, **more}}
 
 
 def field(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[Severity, str]]:
-    """Diff two CRDs that differ in one field's schema."""
+    """Compare two CRDs that differ in one field's schema."""
     specs = [{"type": "object", "properties": {"a": schema}} for schema in (old, new)]
     changes = crd_diff(*(crd(version(spec=spec)) for spec in specs))
     return [(change.severity, change.what) for change in changes]
 
 
 def test_equal_crds_have_no_changes() -> None:
-    """A release that changes nothing says nothing; descriptions do not count."""
+    """A release without changes reports nothing; descriptions do not count."""
     assert crd_diff(crd(), crd()) == []
     assert field({"type": "string"}, {"type": "string", "description": "new words"}) == []
 
@@ -129,10 +129,10 @@ def test_equal_crds_have_no_changes() -> None:
         ),
     ],
 )
-def test_a_change_of_a_field_is_classed(
+def test_a_change_of_a_field_is_classified(
     old: dict[str, Any], new: dict[str, Any], severity: Severity, what: str
 ) -> None:
-    """Whatever refuses, drops or reinterprets what was good is breaking."""
+    """A change that rejects, drops or reinterprets valid values is breaking."""
     assert field(old, new) == [(severity, what)]
 
 
@@ -143,8 +143,8 @@ def test_a_changed_default_is_breaking() -> None:
     assert "change their meaning" in what
 
 
-def test_a_list_that_is_shared_differently_is_breaking() -> None:
-    """Server-side appliers own other parts of it than before."""
+def test_a_changed_list_type_is_breaking() -> None:
+    """The managers of server-side apply would own other parts of it than before."""
     items = {"type": "array", "items": {"type": "string"}}
     ((severity, _),) = field(items, {**items, "x-kubernetes-list-type": "set"})
     assert severity is BREAKING
@@ -159,15 +159,15 @@ def test_a_dropped_stored_version_is_breaking() -> None:
     assert "migrate" in changes["spec.versions[v1]"].what
 
 
-def test_a_new_stored_version_needs_a_migration() -> None:
+def test_a_new_storage_version_needs_a_migration() -> None:
     """Old objects stay in the old version until they are written again."""
     old = crd(version("v1"), version("v2", storage=False))
     new = crd(version("v1", storage=False), version("v2"))
     assert [change.severity for change in crd_diff(old, new)] == [CONVERSION]
 
 
-def test_a_new_version_of_another_shape_needs_conversion() -> None:
-    """Fields that only one of two versions has are lost between them unless somebody converts."""
+def test_a_new_version_with_another_schema_needs_conversion() -> None:
+    """Without conversion, fields that only one of two versions has are lost."""
     shape = {"type": "object", "properties": {"b": {"type": "integer"}}}
     changes = crd_diff(crd(version("v1")), crd(version("v1"), version("v2", spec=shape, storage=False)))
     assert {change.severity for change in changes} == {SAFE, CONVERSION}
@@ -184,8 +184,8 @@ def test_a_new_version_of_another_shape_needs_conversion() -> None:
         ({"names": {"plural": "gadgets", "kind": "Gadget", "shortNames": ["gd", "g"]}}, SAFE),
     ],
 )
-def test_names_are_what_clients_hold_on_to(change: dict[str, Any], severity: Severity) -> None:
-    """Another name is another resource; a new short name hurts nobody."""
+def test_changed_names_are_breaking(change: dict[str, Any], severity: Severity) -> None:
+    """Another name is another resource; a new short name is harmless."""
     assert [found.severity for found in crd_diff(crd(), crd(**change))] == [severity]
 
 
@@ -200,8 +200,8 @@ def test_names_are_what_clients_hold_on_to(change: dict[str, Any], severity: Sev
         ({"selectableFields": [{"jsonPath": ".spec.a"}]}, SAFE),
     ],
 )
-def test_what_a_version_offers_is_compared(change: dict[str, Any], severity: Severity) -> None:
-    """Serving, subresources, columns and selectors are promises of a version too."""
+def test_features_of_a_version_are_compared(change: dict[str, Any], severity: Severity) -> None:
+    """Serving, subresources, columns and selectors are promises of a version, too."""
     new = copy.deepcopy(crd())
     new["spec"]["versions"][0] |= change
     assert [found.severity for found in crd_diff(crd(), new)] == [severity]

@@ -1,4 +1,4 @@
-"""Classes become kinds, and their CRDs are those that a real server accepts."""
+"""Classes become kinds, and a real server accepts their CRDs."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ KINDS = Registry()
 
 
 class GadgetSpec(Model):
-    """What a gadget wants."""
+    """The desired state of a gadget."""
 
     size: Annotated[int, Minimum(1), Maximum(9)]
     color: Annotated[str, Immutable()] = "red"
@@ -28,7 +28,7 @@ class GadgetSpec(Model):
 
 
 class GadgetSpec2(Model):
-    """What a newer gadget wants."""
+    """The desired state of a newer gadget."""
 
     size: Annotated[int, Minimum(1)]
     shade: str = "red"
@@ -70,12 +70,12 @@ class Gadget2(Resource[GadgetSpec2, Status]):
     ],
 )
 def test_kinds_have_english_plurals(kind: str, plural: str) -> None:
-    """The plural is the name in every URL; guessing it well saves each author a line."""
+    """The plural is the name in every URL; guessing it well saves authors a line."""
     assert plural_of(kind) == plural
 
 
-def test_everything_that_is_declared_is_in_the_crd() -> None:
-    """One look at the whole: nothing of a declaration gets lost."""
+def test_the_crd_contains_the_whole_declaration() -> None:
+    """One test of the complete result: nothing may be lost."""
     version = crd_of(Gadget)["spec"]["versions"][0]
     assert version["additionalPrinterColumns"] == [
         {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
@@ -94,7 +94,7 @@ def test_everything_that_is_declared_is_in_the_crd() -> None:
 
 
 def test_versions_of_a_kind_share_a_crd_with_one_stored_version() -> None:
-    """Several classes, one CRD: the way to evolve an API."""
+    """Several classes and one CRD are the way to change an API."""
     crd = crd_of(Gadget, Gadget2)
     assert [(entry["name"], entry["storage"]) for entry in crd["spec"]["versions"]] == [("v1", False), ("v2", True)]
     assert not validate_crd(crd).errors
@@ -124,8 +124,8 @@ def test_a_crd_is_the_same_text_every_time_and_reads_back_the_same() -> None:
         ({"deprecation_warning": "use v2"}, "pass deprecated=True"),
     ],
 )
-def test_a_bad_declaration_is_refused_when_the_class_is_made(options: dict[str, Any], text: str) -> None:
-    """The class, its file and what to do are in the message, before any server is asked."""
+def test_an_invalid_declaration_is_rejected_when_the_class_is_created(options: dict[str, Any], text: str) -> None:
+    """The message has the class, its file and what to do, before any server is involved."""
     with pytest.raises(DeclarationError) as refused:
 
         @custom_resource(**{"api_version": "demo.dev/v1", "into": Registry(), **options})
@@ -147,32 +147,32 @@ def declared(spec: type[Model], **options: Any) -> type[Resource[Any, Any]]:
 
 
 class BadDefault(Model):
-    """Its default breaks its own rule."""
+    """A default that violates its own rule."""
 
     replicas: Annotated[int, Maximum(3)] = 5
 
 
 class BadPattern(Model):
-    """Its pattern is none."""
+    """An invalid pattern."""
 
     name: Annotated[str, Pattern("[")]
 
 
 class BadRule(Model):
-    """Its rule reads a field that is not there."""
+    """A rule about a field that does not exist."""
 
     ports: Annotated[list[int], Rule("self.zz == 1")] = []
 
 
 @constrained(Rule("self.a <"))
 class BadModelRule(Model):
-    """Its rule does not parse."""
+    """A rule with a syntax error."""
 
     a: int
 
 
 class CostlyRule(Model):
-    """Its rule compares everything with everything."""
+    """A rule that compares everything with everything."""
 
     names: Annotated[list[str], Rule("self.all(x, self.all(y, x == y))")] = []
 
@@ -187,8 +187,8 @@ class CostlyRule(Model):
         (CostlyRule, "CostlyRule.names", "estimated rule cost exceeds budget"),
     ],
 )
-def test_what_a_server_would_refuse_is_told_by_python_field(spec: type[Model], field: str, text: str) -> None:
-    """The server's own words, with the file and the field of the author in front."""
+def test_what_a_server_would_reject_is_reported_with_the_python_field(spec: type[Model], field: str, text: str) -> None:
+    """The server's own message, with the author's file and field in front."""
     with pytest.raises(DeclarationError) as refused:
         crd_of(declared(spec))
     assert text in str(refused.value)
@@ -197,38 +197,38 @@ def test_what_a_server_would_refuse_is_told_by_python_field(spec: type[Model], f
 
 
 def test_a_selectable_field_must_exist() -> None:
-    """A selector on a field that is not there would select nothing, silently."""
+    """A selector on a missing field would silently select nothing."""
     with pytest.raises(DeclarationError, match="does not refer to a valid field"):
         crd_of(declared(GadgetSpec, selectable_fields=[".spec.nope"]))
 
 
-def test_a_column_without_a_type_must_lead_to_a_plain_field() -> None:
-    """A column's type is guessed only where the guess is certain."""
+def test_a_column_without_a_type_must_refer_to_a_scalar_field() -> None:
+    """A column's type is guessed only if the guess is certain."""
     with pytest.raises(DeclarationError, match="cannot be derived from the schema"):
         crd_of(declared(GadgetSpec, columns=[Column("X", ".spec.nope")]))
 
 
-def test_versions_without_a_stored_one_are_refused() -> None:
+def test_versions_without_a_storage_version_are_rejected() -> None:
     """A server needs to know which version it stores."""
     other = declared(GadgetSpec, kind="Gadget")
     with pytest.raises(DeclarationError, match="pass storage=True to @custom_resource in one of"):
         crd_of(Gadget, other)
 
 
-def test_classes_of_different_kinds_make_no_crd() -> None:
-    """Two kinds in one CRD is a slip of the author, not a feature."""
+def test_classes_of_different_kinds_cannot_share_a_crd() -> None:
+    """Two kinds in one CRD are a mistake."""
     with pytest.raises(DeclarationError, match="their kind differs"):
         crd_of(Gadget, declared(GadgetSpec))
 
 
-def test_a_class_that_was_not_declared_says_how_to_declare_it() -> None:
-    """The first mistake of a newcomer gets the shortest answer."""
+def test_the_error_for_an_undeclared_class_says_how_to_declare_it() -> None:
+    """It is the first mistake of many newcomers."""
     with pytest.raises(DeclarationError, match="@custom_resource"):
         declaration_of(GadgetSpec)
 
 
 @pytest.mark.parametrize("make", [lambda: Column("A", "spec.a"), lambda: Scale(spec=".a", status=".status.b")])
-def test_paths_that_lead_nowhere_are_refused_at_once(make: Any) -> None:
-    """Columns and scale speak in paths; a path has a form."""
+def test_invalid_paths_are_rejected_at_once(make: Any) -> None:
+    """Columns and scale contain paths, whose syntax is checked."""
     with pytest.raises(DeclarationError):
         make()

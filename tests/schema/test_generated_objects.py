@@ -1,4 +1,4 @@
-"""Objects made up from schemas: valid, various, repeatable."""
+"""Objects generated from schemas: valid, varied, repeatable."""
 
 from typing import Annotated, Any, Literal
 
@@ -40,7 +40,7 @@ class Port(Model):
 
 
 class Spec(Model):
-    """Of every sort of field one."""
+    """A spec with one field of every sort."""
 
     ports: Annotated[list[Port], ListMap("name"), MinItems(1)]
     level: Annotated[int, Minimum(10), MultipleOf(5)]
@@ -57,7 +57,7 @@ class Spec(Model):
 
 @custom_resource("generated.example.com/v1", into=KINDS)
 class Server(Resource[Spec, Status]):
-    """Of every sort of field one."""
+    """A kind with one field of every sort."""
 
 
 def _schema(kind: Any) -> CompiledSchema:
@@ -69,39 +69,39 @@ def _made(kind: Any, count: int, seed: int = 0) -> list[dict[str, Any]]:
     return list(generated(_schema(kind), gvk.api_version, gvk.kind, count=count, seed=seed))
 
 
-def test_every_object_is_one_that_a_server_would_take() -> None:
-    """A conversion that fails for impossible objects fails for nothing."""
+def test_a_server_accepts_every_object() -> None:
+    """A conversion that fails for invalid objects proves nothing."""
     schema = _schema(Server)
     made = _made(Server, 30)
     assert len(made) == 30
     assert [schema.validate(document).errors for document in made] == [[]] * 30
 
 
-def test_the_first_has_everything_and_the_second_only_what_is_required() -> None:
-    """Fields that are seldom there are those that conversions forget."""
+def test_the_first_object_has_every_field_and_the_second_only_required_ones() -> None:
+    """Conversions forget fields that are often absent."""
     full, bare = _made(Server, 2)
     assert set(full["spec"]) == set(schema_of(Server)["properties"]["spec"]["properties"])
     assert {"schedule", "address", "cooler"}.isdisjoint(bare["spec"])
     assert "status" not in bare
 
 
-def test_equal_seeds_give_equal_objects_and_others_do_not() -> None:
+def test_equal_seeds_generate_equal_objects() -> None:
     """A loss that was found once must be found again."""
     assert _made(Website, 10, seed=3) == _made(Website, 10, seed=3)
     assert _made(Website, 10, seed=3) != _made(Website, 10, seed=4)
 
 
-def test_a_kind_that_chance_cannot_meet_asks_for_an_example() -> None:
+def test_a_kind_that_random_values_cannot_satisfy_needs_an_example() -> None:
     """Silence would look like a passed check."""
 
     class Strange(Model):
         code: Annotated[str, Pattern("^xyzzy-[0-9]{7}$")]
 
     class StrangeThing(Resource[Strange, Status]):
-        """Strange."""
+        """A kind that random values cannot satisfy."""
 
     class StrangeNewThing(Resource[Strange, Status]):
-        """Strange and new."""
+        """A newer version of it."""
 
     kinds = Registry()
     one = custom_resource("strange.dev/v1", kind="Strange", storage=True, into=kinds)(StrangeThing)
@@ -112,8 +112,8 @@ def test_a_kind_that_chance_cannot_meet_asks_for_an_example() -> None:
     assert_round_trips(one, two, examples=examples)
 
 
-def test_objects_that_break_a_rule_are_left_out() -> None:
-    """Rules are conditions that converters may rely on."""
+def test_objects_that_violate_a_rule_are_left_out() -> None:
+    """Converters may rely on rules."""
 
     class Range(Model):
         low: Annotated[int, Minimum(0), Maximum(9)]

@@ -1,4 +1,4 @@
-"""Which rules a definition can hold, and how the others are written for a policy."""
+"""Which rules a CRD can contain, and how the others are written for a policy."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ from steersman.webhook.registration.policies import policy_objects
         ("self ==", set()),
     ],
 )
-def test_names_are_those_that_an_expression_does_not_bind_itself(expression: str, names: set[str]) -> None:
+def test_free_names_of_an_expression_are_found(expression: str, names: set[str]) -> None:
     """A field, a text or a variable of the same name is not the request."""
     assert names_in(expression) == names
 
@@ -42,8 +42,8 @@ def test_names_are_those_that_an_expression_does_not_bind_itself(expression: str
         ("request.operation == 'CREATE'", True),
     ],
 )
-def test_a_rule_goes_into_the_definition_wherever_that_can_hold_it(expression: str, *, for_policy: bool) -> None:
-    """The nearer to the value a rule stands, the better the message, and the fewer the parts."""
+def test_a_rule_is_put_into_the_crd_if_possible(expression: str, *, for_policy: bool) -> None:
+    """Closer to the value the message is better, and fewer objects are needed."""
     assert is_for_policy(Rule(expression)) is for_policy
 
 
@@ -52,8 +52,8 @@ def test_a_field_called_metadata_is_not_the_metadata() -> None:
     assert not is_for_policy(Rule("self.metadata.labels == 'x'"), is_root=False)
 
 
-def test_a_rule_about_a_field_is_written_for_the_whole_object() -> None:
-    """As in a definition it says nothing where there is no value, now or before."""
+def test_a_rule_about_a_field_is_rewritten_for_the_whole_object() -> None:
+    """As in a CRD it does not apply without a value, now or before."""
     rule = Rule("self == oldSelf || request.userInfo.username == self", "no", message_expression="'no, ' + self")
     placed = PlacedRule(rule, ("spec", "in-charge"))
     assert policy_expression(placed) == (
@@ -65,12 +65,12 @@ def test_a_rule_about_a_field_is_written_for_the_whole_object() -> None:
 
 
 def test_a_rule_about_a_whole_object_needs_no_guard() -> None:
-    """It reads as it was written."""
+    """It stays as it was written."""
     assert policy_expression(PlacedRule(Rule("self.spec.a == request.name"))) == "object.spec.a == request.name"
 
 
 def test_an_optional_old_value_is_an_optional_in_a_policy_too() -> None:
-    """A rule that also speaks about new objects keeps its meaning."""
+    """A rule that also applies to new objects keeps its meaning."""
     rule = Rule("oldSelf.orValue(self) == self || request.dryRun", optional_old_self=True)
     assert policy_expression(PlacedRule(rule, ("spec",))) == (
         "!(has(object.spec)) || ((oldObject != null && has(oldObject.spec) ? optional.of(oldObject.spec) : "
@@ -79,7 +79,7 @@ def test_an_optional_old_value_is_an_optional_in_a_policy_too() -> None:
 
 
 class DockSpec(Model):
-    """What is asked for."""
+    """The desired state."""
 
     size: Annotated[int, Rule("self > 0", "must be positive")] = 1
     owner: Annotated[str, Rule("self == oldSelf || request.userInfo.username == oldSelf", "it is not yours")] = ""
@@ -94,8 +94,8 @@ class Dock(Resource[DockSpec, Status]):
     """A dock."""
 
 
-def test_each_rule_of_a_class_becomes_one_thing() -> None:
-    """Never both, and never nothing."""
+def test_each_rule_of_a_class_is_used_once() -> None:
+    """In the CRD or in a policy, never in both or none."""
     schema = crd_of(Dock)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     spec = schema["properties"]["spec"]["properties"]
     assert [rule["message"] for rule in schema["x-kubernetes-validations"]] == ["not x"]
@@ -107,8 +107,8 @@ def test_each_rule_of_a_class_becomes_one_thing() -> None:
     ]
 
 
-def test_a_rule_inside_a_list_that_needs_the_request_is_refused_with_the_way_out() -> None:
-    """A policy sees the whole object; which item is meant it could not say."""
+def test_a_rule_about_the_request_inside_a_list_is_rejected_with_advice() -> None:
+    """A policy sees the whole object and could not name the item."""
 
     class Spec(Model):
         items: list[Annotated[str, Rule("self == request.userInfo.username", "not you")]] = []
@@ -121,8 +121,8 @@ def test_a_rule_inside_a_list_that_needs_the_request_is_refused_with_the_way_out
         crd_of(Listed)
 
 
-def test_a_rule_that_no_server_would_accept_is_refused_by_name() -> None:
-    """Better here than when the operator is deployed."""
+def test_a_rule_that_no_server_would_accept_is_rejected_by_name() -> None:
+    """The error comes before the operator is deployed."""
     operator = Operator("docks")
     operator.rule(Dock, Rule("request.userInfo.username =="))
     with pytest.raises(DeclarationError, match=r"the rule 'request\.userInfo\.username ==' about"):

@@ -1,4 +1,4 @@
-"""The corrected CRDs of five published operators come out of Python classes, field by field."""
+"""Python classes generate the corrected CRDs of five published operators, field by field."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -31,13 +31,13 @@ KINDS = Registry()
 
 
 class ProjectSpec(Model):
-    """What a project wants."""
+    """The desired state of a project."""
 
     replicas: Annotated[int, Minimum(1)]
 
 
 class ProjectStatus(Status):
-    """What a project has."""
+    """The observed state of a project."""
 
     replicas: int = 0
     selector: str = ""
@@ -62,7 +62,7 @@ class Project(Resource[ProjectSpec, ProjectStatus]):
     Rule("self.cidr == oldSelf.cidr", "cidr is immutable"),
 )
 class NetworkSpec(Model):
-    """A network and the way out of it."""
+    """A network and its gateway."""
 
     cidr: Annotated[str, MaxLength(43)]
     gateway: Annotated[str, MaxLength(39)]
@@ -70,7 +70,7 @@ class NetworkSpec(Model):
 
 @constrained(PreserveUnknown())
 class FreeStatus(Model):
-    """A status that says what it likes."""
+    """A status with any fields."""
 
 
 @custom_resource("samplecrd.k8s.io/v1", api_approved="unapproved, experimental-only", into=KINDS)
@@ -79,7 +79,7 @@ class Network(Resource[NetworkSpec, FreeStatus]):
 
 
 class CustomPodSpec(Model):
-    """How many pods, and of which kind."""
+    """The number of pods, and their template."""
 
     replicas: Annotated[int, Minimum(0), Maximum(100)]
     template: dict[str, Any] | None = None
@@ -87,7 +87,7 @@ class CustomPodSpec(Model):
 
 @constrained(PreserveUnknown())
 class CustomPodStatus(Model):
-    """How many pods there are."""
+    """The actual number of pods."""
 
     replicas: int = 0
     pod_names: list[str] = []
@@ -100,18 +100,18 @@ class CustomPodStatus(Model):
     into=KINDS,
 )
 class CustomPod(Resource[CustomPodSpec, CustomPodStatus]):
-    """Keeps a number of pods running."""
+    """A custom resource that keeps a number of pods running."""
 
 
 class FooBarSpec(Model):
-    """What to do to what."""
+    """The action and its target."""
 
     target: Annotated[str, MinLength(1)]
     type: str | None = None
 
 
 class FooBarStatus(Model):
-    """How far it got."""
+    """The progress of the action."""
 
     status: (
         Literal["", "Applying", "ApplySucceed", "ApplyFailed", "Revoking", "RevokeSucceed", "RevokeFailed"] | None
@@ -127,7 +127,7 @@ class FooBar(Resource[FooBarSpec, FooBarStatus]):
 
 
 class Storage(Model):
-    """Where a member keeps its data."""
+    """The storage of a member."""
 
     size: Quantity | None = None
     class_name: str | None = None
@@ -135,7 +135,7 @@ class Storage(Model):
 
 
 class Auth(Model):
-    """Whom members trust."""
+    """The authentication of members."""
 
     secret_name: str | None = None
 
@@ -148,7 +148,7 @@ class SecretRef(Model):
 
 
 class Role(Model):
-    """What a user may do where."""
+    """A permission of a user in a database."""
 
     name: str
     db: str
@@ -171,7 +171,7 @@ class Monitoring(Model):
 
 
 class Backup(Model):
-    """When backups are made, and how many are kept."""
+    """The schedule of backups, and how many are kept."""
 
     schedule: str | None = None
     storage: dict[str, Any] | None = None
@@ -180,7 +180,7 @@ class Backup(Model):
 
 
 class Unsafe(Model):
-    """What is allowed at one's own risk."""
+    """Options that are allowed at one's own risk."""
 
     replica_set_size: bool = False
     force_reconfig_on_lost_quorum: bool = False
@@ -228,7 +228,7 @@ SEEDS = {crd["metadata"]["name"]: crd for crd in yaml.safe_load_all(golden_text(
 
 
 def bare(value: Any) -> Any:
-    """Drop descriptions and the order of lists that are sets."""
+    """Remove descriptions and the order of lists that are sets."""
     if isinstance(value, dict):
         return {
             key: sorted(item) if key == "required" else bare(item)
@@ -239,7 +239,7 @@ def bare(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", [Project, Network, CustomPod, FooBar, Mgors])
-def test_a_class_gives_the_crd_that_a_real_server_accepted(kind: type[Resource[Any, Any]]) -> None:
-    """The whole way from annotations to the CRD: names, subresources, types, constraints, rules, defaults."""
+def test_a_class_generates_the_crd_that_a_real_server_accepted(kind: type[Resource[Any, Any]]) -> None:
+    """From annotations to the CRD: names, subresources, types, constraints, rules, defaults."""
     crd = crd_of(kind)
     assert bare(crd) == bare(SEEDS[crd["metadata"]["name"]])

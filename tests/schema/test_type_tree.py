@@ -1,4 +1,4 @@
-"""What Python types, constraints, defaults and docstrings become in a schema."""
+"""The schema of Python types, constraints, defaults and docstrings."""
 
 import enum
 from datetime import date, datetime, timedelta
@@ -67,25 +67,25 @@ class Point(Model):
 
 
 class Tree(Model):
-    """Contains itself, two steps down."""
+    """A type that contains itself, two steps down."""
 
     branches: list["Branch"] = sparse(list)
 
 
 class Branch(Model):
-    """Leads back to the tree."""
+    """A type that refers back to the tree."""
 
     tree: Tree | None = None
 
 
 class Forest(Model):
-    """Hides what contains itself."""
+    """A type with an opaque recursive field."""
 
     tree: Annotated[Tree | None, Opaque()] = None
 
 
 def schema_of(wanted: Any) -> dict[str, Any]:
-    """Give the schema of a type."""
+    """Return the schema of a type."""
     return TypeTree().schema(wanted, "", Origin(Point, "x_axis"))
 
 
@@ -132,7 +132,7 @@ POINT = {
     ],
 )
 def test_a_type_has_its_schema(wanted: Any, schema: dict[str, Any]) -> None:
-    """The table of types is the contract with the author."""
+    """The table of types is the contract with authors."""
     assert schema_of(wanted) == schema
 
 
@@ -191,11 +191,11 @@ def test_a_type_has_its_schema(wanted: Any, schema: dict[str, Any]) -> None:
     ],
 )
 def test_a_constraint_adds_its_keywords(wanted: Any, added: dict[str, Any]) -> None:
-    """Constraints compose with the schema of the type that they constrain."""
+    """Constraints combine with the schema of the type."""
     assert schema_of(wanted).items() >= added.items()
 
 
-def test_keys_of_a_map_list_are_written_as_on_the_wire() -> None:
+def test_keys_of_a_map_list_have_their_wire_names() -> None:
     """Authors name fields in Python; the server knows only their JSON names."""
 
     class Plan(Model):
@@ -214,7 +214,7 @@ def test_conditions_are_a_map_list_by_type() -> None:
 
 
 def test_a_status_has_no_defaults() -> None:
-    """A status is written by the operator; a server must not invent one."""
+    """The operator writes the status; a server must not set one."""
 
     class Found(Model):
         replicas: int = 0
@@ -224,7 +224,7 @@ def test_a_status_has_no_defaults() -> None:
 
 
 def test_a_sparse_collection_has_no_default() -> None:
-    """It is left out when empty, so the server need not fill it in."""
+    """It is left out when empty, so the server need not set it."""
 
     class Found(Model):
         names: list[str] = sparse(list)
@@ -235,7 +235,7 @@ def test_a_sparse_collection_has_no_default() -> None:
     assert properties["others"]["default"] == []
 
 
-def test_constraints_of_a_model_follow_those_of_its_base() -> None:
+def test_constraints_of_a_model_include_those_of_its_base() -> None:
     """A model that extends another keeps its rules."""
 
     @constrained(Rule("self.a > 0"))
@@ -251,7 +251,7 @@ def test_constraints_of_a_model_follow_those_of_its_base() -> None:
 
 
 def test_a_built_in_part_has_its_whole_schema() -> None:
-    """A pod template can stand in a custom resource as in a Deployment."""
+    """A pod template can be part of a custom resource as of a Deployment."""
     schema = schema_of(PodTemplateSpec)
     containers = schema["properties"]["spec"]["properties"]["containers"]
     assert containers["items"]["properties"]["image"] == {"type": "string"}
@@ -259,14 +259,14 @@ def test_a_built_in_part_has_its_whole_schema() -> None:
 
 
 def test_a_built_in_kind_is_an_embedded_resource() -> None:
-    """A whole object inside another keeps its kind, and its metadata is checked."""
+    """A whole object inside another keeps its kind, and its metadata is validated."""
     schema = schema_of(ConfigMap)
     assert schema["x-kubernetes-embedded-resource"] is True
     assert "metadata" not in schema["properties"]
 
 
-def test_what_is_opaque_may_contain_itself() -> None:
-    """The way out for recursive types: the class decodes them, the schema lets them pass."""
+def test_an_opaque_type_may_contain_itself() -> None:
+    """This supports recursive types: the class decodes them, the schema accepts anything."""
     assert TypeTree().model(Forest, "")["properties"]["tree"] == {"type": "object", **PRESERVED}
 
 
@@ -283,8 +283,8 @@ def test_what_is_opaque_may_contain_itself() -> None:
         (Annotated[int, MaxItems(1)], "MaxItems(1) is for array, not for integer"),
     ],
 )
-def test_what_has_no_schema_is_refused_by_field_and_file(wanted: Any, text: str) -> None:
-    """An author sees what to change, and where: no server is asked."""
+def test_a_type_without_a_schema_is_rejected_with_field_and_file(wanted: Any, text: str) -> None:
+    """The author sees what to change, and where, without a server."""
     with pytest.raises(DeclarationError) as refused:
         schema_of(wanted)
     assert text in str(refused.value)
@@ -292,8 +292,8 @@ def test_what_has_no_schema_is_refused_by_field_and_file(wanted: Any, text: str)
     assert "test_type_tree.py:" in str(refused.value)
 
 
-def test_a_type_that_contains_itself_is_refused_with_its_chain() -> None:
-    """Structural schemas cannot be recursive; the chain shows where to cut."""
+def test_a_type_that_contains_itself_is_rejected_with_its_chain() -> None:
+    """Structural schemas cannot be recursive; the chain shows where to break it."""
     with pytest.raises(DeclarationError, match=r"Tree → Branch → Tree"):
         schema_of(Tree)
 
@@ -302,7 +302,7 @@ def test_a_type_that_contains_itself_is_refused_with_its_chain() -> None:
     "make",
     [lambda: MultipleOf(0), lambda: MinLength(-1), lambda: MaxItems(-1), Enum, ListMap],
 )
-def test_a_constraint_that_can_never_hold_is_refused_at_once(make: Any) -> None:
-    """A server would accept some of these and then refuse every object."""
+def test_a_constraint_that_can_never_hold_is_rejected_at_once(make: Any) -> None:
+    """A server would accept some of these and then reject every object."""
     with pytest.raises(DeclarationError):
         make()

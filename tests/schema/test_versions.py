@@ -1,4 +1,4 @@
-"""Several versions of one kind: ways between them, fields that are kept, and what is refused when it is declared."""
+"""Several versions of one kind: conversions, preserved fields, and errors at the declaration."""
 
 from typing import Any
 
@@ -28,33 +28,33 @@ def _website(api_version: str = V1, **spec: Any) -> Document:
 
 
 def test_declared_versions_lose_nothing() -> None:
-    """The sample kind is the proof that renames, functions and the way over the hub work together."""
+    """The sample kind shows that renames, functions and the conversion through the hub work together."""
     assert_round_trips(*ALL, count=40)
 
 
 def test_renamed_fields_move_and_others_stay() -> None:
-    """A rename is the whole conversion: nobody should write a function for it."""
+    """A rename is a complete conversion: no function is needed."""
     made = Versions(ALL).convert(_website(BETA, replicas=3, host="a.dev", pages=[{"text": "x", "weight": 2}]), V1)
     assert made["apiVersion"] == V1
     assert made["spec"] == {"copies": 3, "domain": "a.dev", "pages": [{"text": "x", "weight": 2}]}
 
 
-def test_the_object_that_is_given_stays_as_it_is() -> None:
+def test_the_input_of_a_conversion_is_not_changed() -> None:
     """The caller may hold it in a cache."""
     given = _website(BETA, replicas=3)
     Versions(ALL).convert(given, V1)
     assert given == _website(BETA, replicas=3)
 
 
-def test_metadata_stays_whatever_the_function_gives() -> None:
-    """A server refuses objects whose name or uid changed, and authors should not have to think of it."""
+def test_a_conversion_keeps_the_metadata() -> None:
+    """A server rejects objects whose name or uid changed, and authors should not have to think of it."""
     made = Versions(ALL).convert(_website(copies=2, domain="a.dev"), ALPHA)
     given = _website()["metadata"]
     assert {key: made["metadata"][key] for key in given} == given
 
 
-def test_a_function_that_renames_the_object_is_refused() -> None:
-    """The server would refuse it with less to go by."""
+def test_a_function_that_renames_the_object_is_rejected() -> None:
+    """The server would reject it with a less helpful message."""
     one, other = _pair(Registry())
 
     @converts(one, other)
@@ -66,8 +66,8 @@ def test_a_function_that_renames_the_object_is_refused() -> None:
         Versions((one, other)).convert(_thing("v1"), "x.dev/v2")
 
 
-def test_a_field_without_a_place_is_kept_and_comes_back() -> None:
-    """Clients of the old version read and write back; they must not erase what they cannot see."""
+def test_a_field_that_a_version_lacks_is_preserved_and_restored() -> None:
+    """Clients of the old version read and write back; they must not erase fields that they cannot see."""
     versions = Versions(ALL)
     beta = versions.convert(_website(copies=2, domain="a.dev", color="red"), BETA)
     assert beta["spec"] == {"replicas": 2, "host": "a.dev"}
@@ -77,8 +77,8 @@ def test_a_field_without_a_place_is_kept_and_comes_back() -> None:
     assert "annotations" not in back["metadata"]
 
 
-def test_a_change_in_the_other_version_wins_over_what_was_kept() -> None:
-    """Words are a poor view of pages; who changes the words means it."""
+def test_a_change_in_the_other_version_overrides_the_preserved_value() -> None:
+    """A user who changes the words of a page means it."""
     versions = Versions(ALL)
     alpha = versions.convert(_website(domain="a.dev", pages=[{"text": "x", "weight": 2.0}]), ALPHA)
     assert versions.convert(alpha, V1)["spec"]["pages"] == [{"text": "x", "weight": 2.0}]
@@ -87,34 +87,34 @@ def test_a_change_in_the_other_version_wins_over_what_was_kept() -> None:
 
 
 @pytest.mark.parametrize("spoilt", ["", "{", "[]", '{".spec.color":7}', '{".spec.color":{"was":{"deep":1}}}', "null"])
-def test_a_spoilt_annotation_keeps_nothing_and_breaks_nothing(spoilt: str) -> None:
-    """Anybody may write annotations: a list of all websites must not fail for one of them."""
+def test_an_invalid_annotation_is_ignored(spoilt: str) -> None:
+    """Any client may write annotations: a list of all websites must not fail because of one."""
     beta = _website(BETA, replicas=1)
     beta["metadata"]["annotations"] = {KEPT: spoilt}
     made = Versions(ALL).convert(beta, V1)
     assert made["spec"] == {"copies": 1}
 
 
-def test_an_annotation_sets_only_fields_that_are_kept() -> None:
-    """An annotation is no way around the schema of the version that is written."""
+def test_an_annotation_sets_only_preserved_fields() -> None:
+    """An annotation must not bypass the schema of the version that is written."""
     beta = _website(BETA, replicas=1)
     beta["metadata"]["annotations"] = {KEPT: '{".spec.memory":{"was":"1Gi"},".spec.color":{"was":"red"}}'}
     assert Versions(ALL).convert(beta, V1)["spec"] == {"copies": 1, "color": "red"}
 
 
-def test_versions_that_know_only_the_hub_reach_each_other_over_it() -> None:
+def test_versions_are_converted_through_the_hub() -> None:
     """With n versions, n pairs of functions are enough."""
     made = Versions(ALL).convert(_website(BETA, replicas=1, host="a.dev", pages=[{"text": "x"}]), ALPHA)
     assert made["spec"] == {"words": ["x"], "domain": "a.dev"}
 
 
 def test_an_absent_status_stays_absent() -> None:
-    """A created object has none; a conversion must not make one up."""
+    """A new object has none; a conversion must not add one."""
     assert "status" not in Versions(ALL).convert(_website(words=["a"]) | {"apiVersion": ALPHA}, V1)
 
 
-def test_an_unknown_version_is_told_with_those_that_are_known() -> None:
-    """The first guess of whoever reads it is a typo."""
+def test_an_unknown_version_is_an_error_that_lists_the_known_ones() -> None:
+    """It is usually a typo."""
     with pytest.raises(ConversionError, match=r"no version 'web.example.com/v9' of Website.web.example.com: there are"):
         Versions(ALL).convert(_website(), f"{GROUP}/v9")
 
@@ -132,7 +132,7 @@ class OtherSpec(Model):
 
 
 def _pair(kinds: Registry, other: type[Model] = Spec) -> tuple[Any, Any]:
-    """Declare two versions of a kind of the test's own."""
+    """Declare two versions of a kind for the test."""
 
     class Thing(Resource[Spec, Status]):
         """A thing."""
@@ -148,15 +148,15 @@ def _thing(version: str, **spec: Any) -> Document:
     return {"apiVersion": f"x.dev/{version}", "kind": "Thing", "metadata": {"name": "a"}, "spec": spec}
 
 
-def test_versions_without_conversions_must_look_alike() -> None:
-    """A server without a webhook changes only the name of the version, and drops what that does not know."""
+def test_versions_without_conversions_must_have_equal_schemas() -> None:
+    """A server without a webhook changes only the apiVersion, and drops unknown fields."""
     check_round_trips(Versions(_pair(Registry())))
     with pytest.raises(DeclarationError, match=r"v1 → v2 → v1: .spec.size of Thing is lost"):
         check_round_trips(Versions(_pair(Registry(), OtherSpec)))
 
 
-def test_a_function_that_drops_a_field_is_found_out_before_it_runs() -> None:
-    """The message says which field, on which way, and what to write."""
+def test_a_function_that_drops_a_field_is_detected_before_it_runs() -> None:
+    """The message says which field, in which conversion, and what to write."""
     one, other = _pair(Registry(), OtherSpec)
     converts(one, other)(lambda old: other(old.metadata, OtherSpec(), old.status))
     converts(other, one)(lambda new: one(new.metadata, Spec(size=new.spec.length), new.status))
@@ -175,8 +175,8 @@ def test_labels_that_a_function_forgets_are_a_loss() -> None:
         assert_round_trips(one, other)
 
 
-def test_what_a_function_raises_is_told_with_the_object() -> None:
-    """A list of a thousand fails for one object: it must have a name."""
+def test_an_exception_of_a_function_names_the_object() -> None:
+    """A list of a thousand fails because of one object: the error must name it."""
     one, other = _pair(Registry())
 
     @converts(one, other)
@@ -188,8 +188,8 @@ def test_what_a_function_raises_is_told_with_the_object() -> None:
         Versions((one, other)).convert(_thing("v1", size=9), "x.dev/v2")
 
 
-def test_a_write_that_would_lose_a_field_is_refused() -> None:
-    """Made-up objects do not find everything: what is stored is checked once more."""
+def test_a_write_that_would_lose_a_field_is_rejected() -> None:
+    """Generated objects do not find everything: stored objects are checked once more."""
     one, other = _pair(Registry())
     converts(one, other)(lambda old: other(old.metadata, old.spec, old.status))
     converts(other, one)(lambda new: one(new.metadata, Spec(size=min(new.spec.size, 2000)), new.status))
@@ -198,16 +198,16 @@ def test_a_write_that_would_lose_a_field_is_refused() -> None:
         Versions((one, other)).convert(_thing("v2", size=5000), "x.dev/v1")
 
 
-def test_a_missing_way_is_told_with_the_line_to_write() -> None:
-    """Half a pair is the usual mistake."""
+def test_a_missing_conversion_is_reported_with_the_line_to_write() -> None:
+    """Authors often write only one of the two functions."""
     one, other = _pair(Registry())
     converts(one, other)(lambda old: other(old.metadata, old.spec, old.status))
     with pytest.raises(DeclarationError, match=r"nothing converts v2 to v1: write @converts\(NewThing, Thing\)"):
         Versions((one, other))
 
 
-def test_conversions_are_between_versions_of_one_kind_and_only_one_a_way() -> None:
-    """Two functions for one way would make the result depend on the order of imports."""
+def test_a_conversion_is_between_versions_of_one_kind_and_unique() -> None:
+    """Two functions for one conversion would make the result depend on the order of imports."""
     one, other = _pair(Registry())
     with pytest.raises(DeclarationError, match="not two versions of one kind"):
         renames(one, Website, {})
@@ -217,7 +217,7 @@ def test_conversions_are_between_versions_of_one_kind_and_only_one_a_way() -> No
 
 
 @pytest.mark.parametrize("path", ["spec.size", ".spec.", ".spec.list[0].size", ""])
-def test_a_path_that_names_no_field_is_refused(path: str) -> None:
+def test_a_path_without_a_field_is_rejected(path: str) -> None:
     """A typo would silently convert nothing."""
     one, other = _pair(Registry())
     with pytest.raises(DeclarationError, match="is not the path of a field"):
@@ -225,7 +225,7 @@ def test_a_path_that_names_no_field_is_refused(path: str) -> None:
 
 
 def test_exchanged_names_do_not_overwrite_each_other() -> None:
-    """Both are taken before one is put."""
+    """Both values are removed before one is set."""
 
     class Pair(Model):
         left: int = 1
@@ -245,8 +245,8 @@ def test_exchanged_names_do_not_overwrite_each_other() -> None:
     assert Versions((one, two)).convert(document, "x.dev/v2")["spec"] == {"left": 2, "right": 1}
 
 
-def test_hints_tell_classes_of_equal_names_apart() -> None:
-    """The scaffold names the classes of all versions alike: "say it in one of CustomPod, CustomPod" helps nobody."""
+def test_hints_distinguish_classes_of_equal_names() -> None:
+    """The scaffold gives the classes of all versions one name: "one of CustomPod, CustomPod" would not help."""
     one, other = _pair(Registry(), OtherSpec)
     for kind, module in ((one, "shop.api.thing_v1"), (other, "shop.api.thing_v2")):
         kind.__name__ = kind.__qualname__ = "Thing"

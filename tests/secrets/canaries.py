@@ -1,4 +1,4 @@
-"""Canaries: made-up secrets, each planted in one place, and looked for wherever something is written down."""
+"""Canaries: fake secrets, each planted in one place, and searched for in everything that is written."""
 
 import base64
 import gc
@@ -18,10 +18,10 @@ _WRITTEN = "steersman"
 
 
 def _forms(value: str) -> set[str]:
-    """Give how a value may look: as it is, quoted for a URL, and inside base64 at any offset."""
+    """Return the forms of a value: unchanged, quoted for a URL, and inside base64 at any offset."""
     forms = {value, quote(value, safe="")}
     for offset in range(3):
-        # Characters at both ends depend on the neighbours.
+        # Characters at both ends depend on their neighbours.
         encoded = base64.b64encode(b"x" * offset + value.encode()).decode().rstrip("=")
         forms.add(encoded[4 if offset else 0 : -2])
     return forms
@@ -29,18 +29,18 @@ def _forms(value: str) -> set[str]:
 
 @dataclass
 class Canaries:
-    """What was planted, and what was written down since."""
+    """The planted secrets, and the texts that were written since."""
 
     planted: dict[str, str] = field(default_factory=dict)
-    #: Text by where it was seen.
+    #: Texts by where they were seen.
     seen: dict[str, list[str]] = field(default_factory=dict)
 
     def plant(self, place: str) -> str:
-        """Give a secret for a place; the same one whenever it is asked for."""
+        """Return the secret of a place, always the same one."""
         return self.planted.setdefault(place, f"canary-{len(self.planted):02}-7Zq{len(self.planted) * 7919 + 11:06}Kw")
 
     def see(self, where: str, text: object) -> None:
-        """Take note of something that was written."""
+        """Record a text that was written."""
         self.seen.setdefault(where, []).append(text if isinstance(text, str) else repr(text))
 
     def see_failure(self, where: str, error: BaseException) -> None:
@@ -55,7 +55,7 @@ class Canaries:
             self.see(where, "".join(traceback.format_exception(one)))
 
     def leaks(self) -> list[str]:
-        """Name every canary that was seen, with where."""
+        """Return every canary that was seen, with where."""
         found = []
         for where, texts in self.seen.items():
             text = "\n".join(texts)
@@ -68,7 +68,7 @@ class Canaries:
 
     @contextmanager
     def logging(self) -> Iterator[None]:
-        """Read every log line of the block, of every logger and level, in both forms."""
+        """Record every log line of the block, of every logger and level, in both formats."""
         root, handlers = logging.getLogger(), []
         for formatter in (TextFormatter(), JsonFormatter()):
             handler = logging.StreamHandler(io.StringIO())
@@ -86,7 +86,7 @@ class Canaries:
                 self.see("logs", handler.stream.getvalue())
 
     def see_reprs(self) -> int:
-        """Look at every object of the framework's own classes that lives now; give how many there are."""
+        """Record the repr of every living object of the framework's classes; return how many there are."""
         count = 0
         for thing in _living():
             count += 1
@@ -115,11 +115,12 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _living() -> Iterable[Any]:
     """Return living objects of our classes, also those that the collector does not track."""
-    # An exception whose own frames refer to it is garbage that nobody can write down; how long it stays around differs
-    # from one Python to the next.
+    # An exception whose own frames refer to it is garbage that cannot be written; when it is collected differs between
+    # Python versions.
     gc.collect()
-    # Asking a module itself adds nothing: its namespace is a tracked dict. On Python 3.12 it also does harm: _asyncio
-    # then names the dead objects of its free list, and taking references to those makes the next collection endless.
+    # Inspecting a module itself adds nothing: its namespace is a tracked dict. On Python 3.12 it also does harm:
+    # _asyncio then returns the dead objects of its free list, and taking references to those makes the next collection
+    # endless.
     tracked = [thing for thing in gc.get_objects() if not isinstance(thing, ModuleType)]
     found = {id(thing): thing for thing in tracked if _is_ours(thing)}
     for thing in tracked:

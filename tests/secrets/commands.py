@@ -1,4 +1,4 @@
-"""`steer` with secrets in what it is given: whatever it writes to a terminal is looked at, tracebacks too."""
+"""`steer` with secrets in its input: everything that it prints is checked, tracebacks too."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ _COMMANDS = (
 
 
 def run_commands(canaries: Canaries, folder: Path) -> None:
-    """Run commands with every kubeconfig; none of them leads anywhere."""
+    """Run commands with every kubeconfig; none of them reaches a server."""
     path = folder / "config"
     for number, text in enumerate(kubeconfigs(canaries, folder)):
         path.write_text(text)

@@ -1,4 +1,4 @@
-"""Secrets in a cluster: written, refused, watched, reconciled and judged, while things go wrong."""
+"""Secrets in a cluster: written, rejected, watched, reconciled and validated, with faults."""
 
 import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -35,22 +35,22 @@ MERGE, JSON, STRATEGIC, APPLY = (
 
 
 def coded(text: str) -> str:
-    """Give text as the data of a Secret has it."""
+    """Return text as the data of a Secret."""
     return base64.b64encode(text.encode()).decode()
 
 
 def key_line(pair: KeyPair) -> str:
-    """Give a line of a private key, which nothing else contains."""
+    """Return a line of a private key, which nothing else contains."""
     return pair.key.decode().splitlines()[1]
 
 
 def secret(name: str, **content: Any) -> dict[str, Any]:
-    """Make a Secret as a document."""
+    """Return a Secret as a document."""
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, **content}
 
 
 def _writes(plant: Callable[[str], str]) -> list[tuple[str, str, Any, str]]:
-    """Give writes of Secrets, most of which a server must refuse: method, path, body, content type."""
+    """Yield writes of Secrets, most of which a server must reject: method, path, body, content type."""
     docker = {"type": "kubernetes.io/dockerconfigjson"}
     locked = {"immutable": True, "data": {"a": coded(plant("data of an immutable Secret"))}}
     test = [{"op": "test", "path": "/data/a", "value": coded(plant("value that a patch tests"))}]
@@ -99,7 +99,7 @@ async def _server(canaries: Canaries, folder: Path) -> AsyncIterator[LocalServer
 
 
 async def write_secrets(canaries: Canaries, folder: Path) -> None:
-    """Write Secrets over HTTPS, with a right and a wrong token, in every form that can go wrong."""
+    """Write Secrets over HTTPS, with a valid and an invalid token, in every form that can fail."""
     async with _server(canaries, folder) as server:
         refused = 0
         for place in ("the admin's token", "a token that nobody has"):
@@ -119,7 +119,7 @@ async def write_secrets(canaries: Canaries, folder: Path) -> None:
 
 
 def _as_client(client: Client, method: str, body: dict[str, Any]) -> Awaitable[object]:
-    """Send the same by a verb, for the error that it raises."""
+    """Send the same with a verb of the client, for the exception that it raises."""
     if method == "POST":
         return client.create(Unstructured(body))
     if method == "PUT":
@@ -128,7 +128,7 @@ def _as_client(client: Client, method: str, body: dict[str, Any]) -> Awaitable[o
 
 
 def ref() -> Any:
-    """Name the default service account."""
+    """Return a reference to the default service account."""
     return Unstructured(
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "x", "namespace": "default"}}
     )
@@ -142,7 +142,7 @@ async def _fails(canaries: Canaries, work: Awaitable[object]) -> None:
 
 
 class Redirecting:
-    """Sends everybody elsewhere, with a token in the address."""
+    """Redirects every request, with a token in the address."""
 
     def __init__(self, location: str) -> None:
         self._location = location
@@ -153,7 +153,7 @@ class Redirecting:
 
 
 async def follow_redirects(canaries: Canaries) -> None:
-    """Ask a server that answers with an address that holds a token; neither it nor our own is told."""
+    """Call a server that redirects to an address with a token; neither that token nor our own may be printed."""
     location = f"https://elsewhere.test/?token={canaries.plant('token in a redirect')}"
     cluster = Cluster()
     async with Server(Redirecting(location), clock=cluster.clock) as server:
@@ -221,7 +221,7 @@ def _bytes(canaries: Canaries, place: str) -> bytes:
 
 
 async def reconcile_secrets(canaries: Canaries, cluster: Cluster, advance: Callable[[float], Awaitable[None]]) -> None:
-    """Let an operator look after Secrets; everything that can go wrong does."""
+    """Run an operator that reconciles Secrets; everything that can fail does."""
     async with cluster.running(_operator(canaries), expect_failures=(RuntimeError, Invalid)) as manager:
         cluster.faults.inject(Refuse(500, message="no luck"), path="/secrets", times=2)
         cluster.faults.inject(Lose(), method="PATCH", path="/secrets/flapping")

@@ -1,4 +1,4 @@
-"""Every place of a kubeconfig and its surroundings that holds a secret, planted and used, in good and bad form."""
+"""Every place of a kubeconfig and its environment that contains a secret, planted and used, valid and invalid."""
 
 import base64
 import sys
@@ -56,7 +56,7 @@ def _coded(text: str) -> str:
 
 
 def _users(canaries: Canaries, folder: Path) -> Iterator[tuple[Document, Document]]:
-    """Give what stands in kubeconfigs: user and cluster."""
+    """Yield the content of kubeconfigs: user and cluster."""
     plant = canaries.plant
     token_file, key_file = folder / "token", folder / "key.pem"
     token_file.write_text(plant("token file"))
@@ -93,7 +93,7 @@ def _plugins(canaries: Canaries, folder: Path) -> Iterator[tuple[Document, Docum
 
 
 def _broken_files(canaries: Canaries) -> Iterator[str]:
-    """Give files that cannot be read, with a secret right beside what is wrong."""
+    """Yield files that cannot be parsed, with a secret next to the mistake."""
     plant = canaries.plant
     yield f"users:\n- name: a\n  user:\n    token: {plant('token beside a YAML error')}\n   bad indentation: [\n"
     yield f'{{"users": [{{"name": "a", "user": {{"token": "{plant("token in half a JSON document")}"}}'
@@ -104,14 +104,14 @@ def _broken_files(canaries: Canaries) -> Iterator[str]:
 
 
 def kubeconfigs(canaries: Canaries, folder: Path) -> Iterator[str]:
-    """Give every kubeconfig as text, the good ones first."""
+    """Yield every kubeconfig as text, the valid ones first."""
     for user, cluster in [*_users(canaries, folder), *_plugins(canaries, folder)]:
         yield _kubeconfig(user, cluster)
     yield from _broken_files(canaries)
 
 
 async def use_credentials(canaries: Canaries, folder: Path) -> None:
-    """Read every kubeconfig, show what was made of it, and send a request with it."""
+    """Read every kubeconfig, print the result, and send a request with it."""
     path = folder / "config"
     used: list[Any] = []
     for text in kubeconfigs(canaries, folder):

@@ -1,4 +1,4 @@
-"""Seventy made-up secrets, planted wherever a user can have one; none is seen in anything that is written down."""
+"""Seventy fake secrets, planted wherever a user can have one; none is seen in anything that is written."""
 
 import base64
 from pathlib import Path
@@ -20,7 +20,7 @@ def _judge(canaries: Canaries, planted: int) -> None:
 
 
 async def test_no_credential_is_seen(tmp_path: Path) -> None:
-    """Kubeconfigs, token files, keys, plugins, proxies and redirects, used in vain, at the greatest verbosity."""
+    """Kubeconfigs, token files, keys, plugins, proxies and redirects, used without success, at full verbosity."""
     canaries = Canaries()
     with canaries.logging():
         await use_credentials(canaries, tmp_path)
@@ -29,7 +29,7 @@ async def test_no_credential_is_seen(tmp_path: Path) -> None:
 
 
 async def test_no_content_of_a_secret_is_seen_on_the_way_to_the_server(tmp_path: Path) -> None:
-    """The server's log, its audit log, what it refuses, and everything that lives in its memory."""
+    """In the server's log, its audit log, its error messages, and the objects in its memory."""
     canaries = Canaries()
     with canaries.logging():
         await write_secrets(canaries, tmp_path)
@@ -37,7 +37,7 @@ async def test_no_content_of_a_secret_is_seen_on_the_way_to_the_server(tmp_path:
 
 
 async def test_no_content_of_a_secret_is_seen_in_an_operator(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Logs, events, metrics, reprs, recorded requests, while reconciles, webhooks and watches fail."""
+    """In logs, events, metrics, reprs and recorded requests, while reconciles, webhooks and watches fail."""
     canaries = Canaries()
     with canaries.logging():
         await reconcile_secrets(canaries, cluster, fake_clock.advance)
@@ -45,7 +45,7 @@ async def test_no_content_of_a_secret_is_seen_in_an_operator(cluster: Cluster, f
 
 
 def test_no_secret_is_seen_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """People copy what a command writes into issues and chats, with --debug most of all."""
+    """Users copy the output of commands into issues and chats, most of all with --debug."""
     monkeypatch.chdir(tmp_path)
     canaries = Canaries()
     with canaries.logging():
@@ -54,8 +54,8 @@ def test_no_secret_is_seen_on_a_terminal(tmp_path: Path, monkeypatch: pytest.Mon
     _judge(canaries, 30)
 
 
-def test_a_canary_that_is_written_down_is_found() -> None:
-    """Otherwise silence would prove nothing: as text, in a URL, and anywhere inside base64."""
+def test_a_canary_that_was_written_is_found() -> None:
+    """Otherwise the tests would prove nothing: as text, in a URL, and anywhere inside base64."""
     for written in ("{}", "x%2F{}", "user:{}"):
         canaries = Canaries()
         text = written.format(canaries.plant("a place"))

@@ -1,4 +1,4 @@
-"""What classes show of themselves: anything may end up in a log, so no class shows bytes that it carries."""
+"""The reprs of classes: any of them may end up in a log, so no class shows bytes that it contains."""
 
 import dataclasses
 import inspect
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 import steersman
 
-#: Bytes that everybody may see: certificates without their keys, parts of an address.
+#: Bytes that are public: certificates without their keys, parts of an address.
 PUBLIC = {"authority", "certificate", "root_certificate", "retired", "prefix", "raw"}
 
 
@@ -24,7 +24,7 @@ def _classes() -> Iterator[type]:
 
 
 def _shown(kind: type) -> list[str]:
-    """Name the fields of bytes that the repr of a dataclass or a struct shows."""
+    """Return the bytes fields that the repr of a dataclass or a struct shows."""
     types: dict[str, object] = {}
     if dataclasses.is_dataclass(kind):
         types = {field.name: field.type for field in dataclasses.fields(kind) if field.repr}
@@ -34,8 +34,8 @@ def _shown(kind: type) -> list[str]:
     return [name for name, type_ in fields.items() if "bytes" in type_ and name not in PUBLIC]
 
 
-def test_no_class_shows_the_bytes_that_it_carries() -> None:
-    """Objects, bodies and keys travel as bytes: such a field is not shown, or is public and named here."""
+def test_no_class_shows_bytes_that_it_contains() -> None:
+    """Objects, bodies and keys are bytes: such a field is hidden, or is public and listed here."""
     classes = list(_classes())
     assert len(classes) > 500
     assert {kind.__qualname__: fields for kind in classes if (fields := _shown(kind))} == {}

@@ -4,8 +4,16 @@ import pytest
 
 from steersman.errors import ConfigError
 from steersman.simulation.fault_kinds import KINDS
-from steersman.simulation.plans import Fault, Plan, View, chosen_kinds, pairs, parse_plan, single_faults
-from steersman.simulation.recording import EventStep, ReadStep, Recording, RestStep, WriteStep, first_difference
+from steersman.simulation.plans import Fault, Plan, View, chosen_kinds, pairs, parse_plan, random_walks, single_faults
+from steersman.simulation.recording import (
+    CallStep,
+    EventStep,
+    ReadStep,
+    Recording,
+    RestStep,
+    WriteStep,
+    first_difference,
+)
 
 PODS = "/api/v1/pods"
 
@@ -19,6 +27,7 @@ RECORDING = Recording(
     reads=[ReadStep(1, 1, PODS)],
     events=[_event(1, "default/a", "5", "ADDED"), _event(2, "default/b", "6"), _event(3, "default/a", "7")],
     rests=[RestStep(1, 1, 1, 5), RestStep(2, 2, 3, 7)],
+    calls=[CallStep(1, "/validate")],
     watched={PODS: "4"},
 )
 
@@ -65,7 +74,7 @@ def test_several_faults_are_one_plan() -> None:
     """Pairs are told and read like single faults."""
     plan = Plan((Fault("crash-after", "write", 1), Fault("stale-restart", "rest", 2, view=View(PODS, "4"))))
     assert parse_plan(str(plan)) == plan
-    assert not plan.counts_updates
+    assert plan.repeats == "updates"
     assert plan.at("write", 1) == plan.faults[0]
     assert plan.at("write", 2) is None
 
@@ -95,6 +104,18 @@ def test_pairs_keep_to_their_budget_and_reach_the_end() -> None:
     assert len({plan.faults[0] for plan in few}) > 1
     assert len(pairs(single, 1000)) == len(single) * (len(single) - 1) // 2
     assert pairs(single, 0) == []
+
+
+def test_random_walks_depend_on_their_seed_alone() -> None:
+    """A walk that was found must be found again; its text alone is enough, but so is the seed."""
+    single = single_faults(RECORDING, KINDS.values())
+    walks = random_walks(single, 50, seed=7)
+    assert walks == random_walks(single, 50, seed=7) != random_walks(single, 50, seed=8)
+    assert len(walks) == 50
+    assert {len(plan.faults) for plan in walks} <= {1, 2, 3, 4, 5}
+    assert max(len(plan.faults) for plan in walks) > 2
+    assert all(parse_plan(str(plan)) == plan for plan in walks)
+    assert random_walks(single[:1], 50, seed=7) == []
 
 
 def test_equal_runs_have_equal_hashes_and_the_first_difference_is_named() -> None:

@@ -1,6 +1,6 @@
-"""A server in miniature: what becomes of one request when the schema package alone decides.
+"""A minimal server: the answer to one request as far as the schema package alone decides it.
 
-It holds no objects and serves nothing; recorded requests go in, answers in the form of the recordings come out.
+It stores no objects; recorded requests go in, answers in the format of the recordings come out.
 """
 
 import copy
@@ -26,8 +26,8 @@ from tests.support.schema_recordings import counted
 SUFFIX = "<5 random>"
 
 
-class RefusedError(Exception):
-    """An answer with another status than success."""
+class RejectedError(Exception):
+    """An answer with a status other than success."""
 
     def __init__(self, status: int, message: str, errors: list[FieldError] = (), warnings: list[str] = ()) -> None:  # type: ignore[assignment]  # empty means none
         super().__init__(message)
@@ -37,7 +37,7 @@ class RefusedError(Exception):
 
 
 def body_of(case: dict[str, Any]) -> bytes:
-    """Give the bytes that were sent."""
+    """Return the bytes that were sent."""
     request = case["request"]
     if "text" in request:
         return str(request["text"]).replace(SUFFIX, "zzzzz").encode()
@@ -50,16 +50,16 @@ def body_of(case: dict[str, Any]) -> bytes:
 
 
 def decoded(kind: CustomKind, raw: bytes) -> tuple[dict[str, Any], list[str]]:
-    """Decode a body, or refuse it as a server does."""
+    """Decode a body, or reject it as a server does."""
     try:
         decoded = decode_json(raw)
     except DecodeError as error:
-        raise RefusedError(400, not_json_message(raw, kind.kind, str(error))) from None
+        raise RejectedError(400, not_json_message(raw, kind.kind, str(error))) from None
     value = decoded.value
     if value is not None and not isinstance(value, dict):
-        raise RefusedError(400, not_an_object_message(raw, kind.kind, "string"))
+        raise RejectedError(400, not_an_object_message(raw, kind.kind, "string"))
     if not value or "kind" not in value:
-        raise RefusedError(400, unrecognized_message(raw, kind.kind, f"Object 'Kind' is missing in '{raw.decode()}'"))
+        raise RejectedError(400, unrecognized_message(raw, kind.kind, f"Object 'Kind' is missing in '{raw.decode()}'"))
     return value, decoded.duplicates
 
 
@@ -70,19 +70,19 @@ def strict_faults(duplicates: list[str], unknown: list[str]) -> list[str]:
 
 
 def read(kind: CustomKind, obj: dict[str, Any], duplicates: list[str], query: str) -> list[str]:
-    """Read an object in place; refuse or warn about what is unknown."""
+    """Decode an object in place; reject unknown fields or warn about them."""
     try:
         unknown = kind.read(obj)
     except DecodeError as error:
-        raise RefusedError(400, cannot_handle_message(kind.kind, kind.version, str(error))) from None
+        raise RejectedError(400, cannot_handle_message(kind.kind, kind.version, str(error))) from None
     faults = strict_faults(duplicates, unknown)
     if faults and "fieldValidation=Strict" in query:
-        raise RefusedError(400, cannot_handle_message(kind.kind, kind.version, strict_message(faults)))
+        raise RejectedError(400, cannot_handle_message(kind.kind, kind.version, strict_message(faults)))
     return [] if "fieldValidation=Ignore" in query else faults
 
 
 def named(kind: CustomKind, obj: dict[str, Any]) -> None:
-    """Fill in what a server fills into the metadata before it validates."""
+    """Set the metadata that a server sets before it validates."""
     meta = obj.setdefault("metadata", {})
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = meta["generateName"][:58] + "zzzzz"
@@ -95,13 +95,13 @@ def named(kind: CustomKind, obj: dict[str, Any]) -> None:
     meta["generation"] = 1
 
 
-def judged(kind: CustomKind, obj: dict[str, Any], verdict: ValidationResult, warnings: list[str]) -> list[str]:
-    """Refuse an object with errors; else give all warnings."""
+def validated(kind: CustomKind, obj: dict[str, Any], verdict: ValidationResult, warnings: list[str]) -> list[str]:
+    """Reject an object with errors; otherwise return all warnings."""
     warnings = warnings + verdict.warnings
     if verdict.errors:
         name = (obj.get("metadata") or {}).get("name", "")
         message = invalid_message(verdict.errors, kind=obj["kind"], group=kind.group, name=name)
-        raise RefusedError(422, message, verdict.errors, warnings)
+        raise RejectedError(422, message, verdict.errors, warnings)
     return warnings + finalizer_warnings(obj["metadata"].get("finalizers") or ())
 
 
@@ -110,13 +110,13 @@ def created(kind: CustomKind, case: dict[str, Any]) -> tuple[dict[str, Any], lis
     obj, duplicates = decoded(kind, body_of(case))
     if obj.get("apiVersion") != kind.api_version:
         text = f"the API version in the data ({obj.get('apiVersion', '')}) does not match the expected API version"
-        raise RefusedError(400, f"{text} ({kind.api_version})")
+        raise RejectedError(400, f"{text} ({kind.api_version})")
     warnings = read(kind, obj, duplicates, case["request"].get("query", ""))
     kind.default(obj)
     named(kind, obj)
     if kind.has_status:
         obj.pop("status", None)
-    warnings = judged(kind, obj, kind.validate_create(obj), warnings)
+    warnings = validated(kind, obj, kind.validate_create(obj), warnings)
     return settle_numbers(obj), warnings
 
 
@@ -134,7 +134,7 @@ def merged(target: Any, patch: Any) -> Any:
 
 
 def sent(case: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
-    """Give the object that an update asks for."""
+    """Return the object that an update asks for."""
     request = case["request"]
     body = request["body"]
     if request["method"] == "PUT":
@@ -152,12 +152,12 @@ def updated(kind: CustomKind, case: dict[str, Any]) -> tuple[dict[str, Any], lis
     query = case["request"].get("query", "")
     try:
         warnings = read(kind, obj, [], query)
-    except RefusedError as refused:
+    except RejectedError as refused:
         if case["request"]["method"] == "PUT":
             raise
         detail = str(refused).partition(": ")[2]
         error = invalid("patch", "<the patched object as JSON>", detail)
-        raise RefusedError(422, invalid_message([error], kind=""), [error]) from None
+        raise RejectedError(422, invalid_message([error], kind=""), [error]) from None
     kind.default(obj)
     obj["metadata"] = {**obj["metadata"], "namespace": "default", "generation": old["metadata"]["generation"]}
     status_only = case["request"].get("subresource") == "status"
@@ -167,22 +167,22 @@ def updated(kind: CustomKind, case: dict[str, Any]) -> tuple[dict[str, Any], lis
         obj.pop("status", None)
         obj |= {"status": old["status"]} if "status" in old else {}
     verdict = kind.validate_status_update(obj, old) if status_only else kind.validate_update(obj, old)
-    warnings = judged(kind, obj, verdict, warnings)
+    warnings = validated(kind, obj, verdict, warnings)
     if {**obj, "metadata": 0} != {**old, "metadata": 0} and not status_only:
         obj["metadata"] = {**obj["metadata"], "generation": old["metadata"]["generation"] + 1}
     return settle_numbers(obj), warnings
 
 
 def shown(text: str) -> str:
-    """Hide what is random in a text."""
+    """Mask random parts of a text."""
     return text.replace("zzzzz", SUFFIX)
 
 
 def answer(kind: CustomKind, case: dict[str, Any]) -> dict[str, Any]:
-    """Give the answer to a recorded request, in the words of the recording."""
+    """Return the answer to a recorded request, in the format of the recording."""
     try:
         obj, warnings = updated(kind, case) if "old" in case else created(kind, case)
-    except RefusedError as refused:
+    except RejectedError as refused:
         causes = [{"reason": e.reason, "message": shown(e.message), "field": e.field} for e in refused.errors]
         return {"status": refused.status, "causes": counted(causes), "message": shown(str(refused))} | {
             "warnings": Counter(refused.warnings)

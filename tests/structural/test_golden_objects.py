@@ -1,4 +1,4 @@
-"""Custom objects against a real server's answers: each recorded request is read, defaulted and judged."""
+"""Custom objects, compared with a real server's answers: each request is decoded, defaulted and validated."""
 
 from collections import Counter
 from functools import cache
@@ -20,12 +20,12 @@ def kinds(name: str) -> list[CustomKind]:
 
 
 def kind_for(case: dict[str, Any]) -> CustomKind:
-    """Find the kind that judges a case: ratcheting cases are judged by the stricter, later one."""
+    """Return the kind that validates a case: for ratcheting the stricter, later one."""
     return kinds(case["crd"])[-1]
 
 
 def expected(case: dict[str, Any]) -> dict[str, Any]:
-    """Give the recorded answer in the same form."""
+    """Return the recorded answer in the same format."""
     wanted = {"status": case["status"], "warnings": Counter(case["warnings"])}
     if "object" in case:
         return wanted | {"object": case["object"]}
@@ -33,8 +33,8 @@ def expected(case: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
-def test_an_object_is_answered_as_a_real_server_did(number: int) -> None:
-    """The recordings are the specification: status, causes, texts, warnings and the resulting object."""
+def test_an_object_is_answered_as_by_a_real_server(number: int) -> None:
+    """The recordings define status, causes, messages, warnings and the resulting object."""
     case = CASES[number]
     if case["about"] in OBJECTS_DECIDED_BY_THE_SERVER:
         pytest.skip(OBJECTS_DECIDED_BY_THE_SERVER[case["about"]])

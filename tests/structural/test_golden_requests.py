@@ -1,4 +1,4 @@
-"""The requests recorded on the Widget CRD, as far as its schema decides them."""
+"""The requests recorded on the Widget CRD, as far as its schema determines the answer."""
 
 import copy
 import json
@@ -33,12 +33,12 @@ CREATED = [
 
 
 def stored_widget() -> dict[str, Any]:
-    """Give the object that the recorded updates start from."""
+    """Return the object that the recorded updates start from."""
     return content(json.loads(CASES["create ok"]["response"]))
 
 
 def content(obj: dict[str, Any]) -> dict[str, Any]:
-    """Drop what the server's store sets."""
+    """Return the object without the fields that the server's store sets."""
     obj = copy.deepcopy(obj)
     for name in ("uid", "creationTimestamp", "resourceVersion", "managedFields"):
         obj["metadata"].pop(name, None)
@@ -46,7 +46,7 @@ def content(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def expected(case: dict[str, Any]) -> dict[str, Any]:
-    """Give a recorded answer in the form of `answer`."""
+    """Return a recorded answer in the format of `answer`."""
     warnings = [text.removeprefix('299 - "').removesuffix('"').replace('\\"', '"') for text in case["warnings"] or ()]
     body = json.loads(case["response"])
     wanted = {"status": case["status"], "warnings": Counter(warnings)}
@@ -57,7 +57,7 @@ def expected(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def agree(actual: dict[str, Any], case: dict[str, Any]) -> None:
-    """Compare an answer with a recording; lists of causes come in random order."""
+    """Compare an answer with a recording; causes come in random order."""
     wanted = expected(case)
     if sum(wanted.get("causes", Counter()).values()) > 1:
         wanted["message"] = actual["message"]
@@ -65,7 +65,7 @@ def agree(actual: dict[str, Any], case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", CREATED)
-def test_a_recorded_create_is_answered_as_it_was(name: str) -> None:
+def test_a_recorded_create_is_answered_as_recorded(name: str) -> None:
     """The Widget has every feature of schemas at once: they must work together."""
     case = CASES[name]
     query = case["path"].partition("?")[2]
@@ -76,7 +76,7 @@ def test_a_recorded_create_is_answered_as_it_was(name: str) -> None:
     agree(actual, case)
 
 
-def test_an_immutable_field_is_kept() -> None:
+def test_an_immutable_field_cannot_change() -> None:
     """A transition rule sees the old value of its own field."""
     case = CASES["immut"]
     request = {"method": "PATCH", "body": json.loads(case["body"])}
@@ -84,14 +84,14 @@ def test_an_immutable_field_is_kept() -> None:
 
 
 def test_a_status_write_changes_nothing_but_the_status() -> None:
-    """What a status write says about spec and metadata is ignored; unknown status fields are warned about."""
+    """Spec and metadata in a status write are ignored; unknown status fields cause a warning."""
     case = CASES["status put spec ignored"]
     request = {"method": "PATCH", "body": json.loads(case["body"]), "subresource": "status"}
     agree(answer(WIDGET, {"request": request, "old": stored_widget()}), case)
 
 
 def test_finalizers_cannot_be_added_to_an_object_being_deleted() -> None:
-    """An object on its way out takes no new holds; the text names them in Go's notation."""
+    """The message lists them in Go's notation."""
     case = CASES["add finalizer while deleting"]
     old = stored_widget()
     old["metadata"] |= {"deletionTimestamp": "2026-11-15T20:12:40Z", "finalizers": ["x.y/z"]}

@@ -1,4 +1,4 @@
-"""The quick look at values beside the walks that it stands in for."""
+"""The fast check of values, compared with the walks that it replaces."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from steersman.structural.plain_type import plain_type
 from steersman.structural.ratcheting import same
 from tests.structural.test_schema_properties import COMMON_SCHEMAS, VALUES, grown, kubernetes_schemas
 
-#: More objects than a schema sees before its type is made.
+#: More objects than a schema sees before its type is created.
 MANY = 30
 
 
@@ -26,15 +26,15 @@ def _is_plain(compiled: CompiledSchema, value: Any, *, is_root: bool = False) ->
 
 
 def _needs_nothing(compiled: CompiledSchema, value: Any) -> bool:
-    """Ask the walks alone: a schema that was just compiled has no type yet."""
+    """Return the result of the walks alone: a schema that was just compiled has no type yet."""
     before = copied(value)
     return not compiled.unknown_fields(value) and same(value, before) and not compiled.value_errors(value)
 
 
 @settings(max_examples=200, deadline=None)
 @given(kubernetes_schemas() | grown(COMMON_SCHEMAS), VALUES)
-def test_what_is_plain_needs_nothing(schema: dict[str, Any], value: Any) -> None:
-    """A yes of the quick look is final, so it must never be said of a value that the walks would change or refuse."""
+def test_a_plain_value_needs_no_walk(schema: dict[str, Any], value: Any) -> None:
+    """A positive result is final, so it must never be given for a value that the walks would change or reject."""
     compiled = compile_schema(schema, is_root=False)
     if _is_plain(compiled, value):
         assert _needs_nothing(compiled, value)
@@ -42,8 +42,8 @@ def test_what_is_plain_needs_nothing(schema: dict[str, Any], value: Any) -> None
 
 @settings(max_examples=100, deadline=None)
 @given(kubernetes_schemas() | grown(COMMON_SCHEMAS))
-def test_what_is_plain_needs_nothing_near_the_schema(schema: dict[str, Any]) -> None:
-    """Values made from the schema are good, or nearly so: there the quick look says yes most often."""
+def test_a_plain_value_near_the_schema_needs_no_walk(schema: dict[str, Any]) -> None:
+    """Values generated from the schema are nearly valid, so the fast check accepts most of them."""
     root = {"type": "object", "properties": {"spec": schema}}
     try:
         values = list(generated(compile_schema(root), "demo.dev/v1", "Widget", count=5))
@@ -98,7 +98,7 @@ def _object(spec: Any) -> dict[str, Any]:
 
 
 def test_an_ordinary_object_is_plain() -> None:
-    """The gain depends on it: a type that says no to what everybody writes would be worth nothing."""
+    """The fast check is useless if it does not accept common objects."""
     assert _is_plain(compile_schema(ROOT), _object(GOOD), is_root=True)
 
 
@@ -124,8 +124,8 @@ def test_an_ordinary_object_is_plain() -> None:
         {"items": [None]},
     ],
 )
-def test_an_object_with_a_corner_is_judged_as_ever(change: dict[str, Any]) -> None:
-    """A server that has learned the type of a kind says the same as one that has not."""
+def test_an_unusual_object_is_validated_as_before(change: dict[str, Any]) -> None:
+    """A server that has learned the type of a kind answers like one that has not."""
     fresh, learned = compile_schema(ROOT), compile_schema(ROOT)
     for _ in range(MANY):
         assert learned.prune(_object(copied(GOOD))) == []
@@ -147,7 +147,7 @@ def test_an_object_with_a_corner_is_judged_as_ever(change: dict[str, Any]) -> No
         {"enum": ["a", None]},
     ],
 )
-def test_what_a_type_cannot_say_has_none(more: dict[str, Any]) -> None:
-    """A keyword that is overlooked would be a rule that nobody keeps."""
+def test_a_schema_that_a_type_cannot_express_has_none(more: dict[str, Any]) -> None:
+    """An ignored keyword would be a rule that is not enforced."""
     schema = {"type": "object", "properties": {"spec": {"type": "string", **more}}}
     assert plain_type(compile_schema(schema).node, is_root=True) is None

@@ -1,4 +1,4 @@
-"""What holds for all schemas and all objects, found out with generated ones."""
+"""Properties of all schemas and objects, tested with generated ones."""
 
 import json
 from typing import Any
@@ -22,12 +22,12 @@ VALUES = st.recursive(
 
 
 def optional(**keywords: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Make a schema part in which each keyword may be missing."""
+    """Generate a part of a schema in which each keyword may be missing."""
     return st.fixed_dictionaries({}, optional=keywords)
 
 
 def typed(name: str, part: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
-    """Make a schema of one type."""
+    """Generate a schema of one type."""
     return part.map(lambda keywords: {"type": name, **keywords})
 
 
@@ -41,7 +41,7 @@ SCALAR_SCHEMAS = st.one_of(
 
 
 def grown(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
-    """Make schemas of lists and objects from smaller ones."""
+    """Generate schemas of lists and objects from smaller ones."""
     lists = st.tuples(inner, optional(minItems=st.integers(0, 2), maxItems=st.integers(0, 3))).map(
         lambda parts: {"type": "array", "items": parts[0], **parts[1]}
     )
@@ -57,7 +57,7 @@ COMMON_SCHEMAS = st.recursive(SCALAR_SCHEMAS, grown, max_leaves=8)
 
 
 def with_kubernetes(schema: dict[str, Any], draw: Any) -> dict[str, Any]:
-    """Add, at random, what only Kubernetes has: defaults, nullable, preserve-unknown."""
+    """Add keywords of Kubernetes at random: defaults, nullable, preserve-unknown-fields."""
     schema = dict(schema)
     for key in ("items", "additionalProperties"):
         if key in schema:
@@ -75,13 +75,13 @@ def with_kubernetes(schema: dict[str, Any], draw: Any) -> dict[str, Any]:
 
 @st.composite
 def kubernetes_schemas(draw: Any) -> dict[str, Any]:
-    """Make a schema with everything."""
+    """Generate a schema with all features."""
     return with_kubernetes(draw(grown(COMMON_SCHEMAS)), draw)
 
 
 @settings(max_examples=150, deadline=None)
 @given(kubernetes_schemas(), VALUES)
-def test_pruning_twice_is_pruning_once(schema: dict[str, Any], value: Any) -> None:
+def test_pruning_is_idempotent(schema: dict[str, Any], value: Any) -> None:
     """A stored object is pruned again on every read: it must not change."""
     compiled = compile_schema(schema, is_root=False)
     compiled.prune(value)
@@ -92,7 +92,7 @@ def test_pruning_twice_is_pruning_once(schema: dict[str, Any], value: Any) -> No
 
 @settings(max_examples=150, deadline=None)
 @given(kubernetes_schemas(), VALUES)
-def test_defaulting_twice_is_defaulting_once(schema: dict[str, Any], value: Any) -> None:
+def test_defaulting_is_idempotent(schema: dict[str, Any], value: Any) -> None:
     """A stored object is defaulted again on every read: it must not change."""
     compiled = compile_schema(schema, is_root=False)
     compiled.default(value)
@@ -103,8 +103,8 @@ def test_defaulting_twice_is_defaulting_once(schema: dict[str, Any], value: Any)
 
 @settings(max_examples=150, deadline=None)
 @given(kubernetes_schemas(), VALUES)
-def test_a_verdict_survives_the_wire(schema: dict[str, Any], value: Any) -> None:
-    """What was good before it was encoded is good after it was decoded, and what was bad is bad."""
+def test_validity_survives_encoding(schema: dict[str, Any], value: Any) -> None:
+    """A valid object is valid after encoding and decoding, and an invalid one is invalid."""
     compiled = compile_schema(schema, is_root=False)
     decoded = msgspec.json.decode(msgspec.json.encode(value))
     assert bool(compiled.value_errors(decoded)) == bool(compiled.value_errors(value))
@@ -113,7 +113,7 @@ def test_a_verdict_survives_the_wire(schema: dict[str, Any], value: Any) -> None
 @settings(max_examples=300, deadline=None)
 @given(COMMON_SCHEMAS, VALUES)
 def test_validation_agrees_with_an_independent_implementation(schema: dict[str, Any], value: Any) -> None:
-    """On what Kubernetes and JSON Schema have in common, jsonschema-rs is the referee."""
+    """For the features that Kubernetes and JSON Schema share, jsonschema-rs decides."""
     ours = not compile_schema(schema, is_root=False).value_errors(value)
     theirs = jsonschema_rs.validator_for(json.loads(json.dumps(schema))).is_valid(value)
     assert ours == theirs
@@ -121,8 +121,8 @@ def test_validation_agrees_with_an_independent_implementation(schema: dict[str, 
 
 @settings(max_examples=150, deadline=None)
 @given(kubernetes_schemas(), VALUES, VALUES)
-def test_an_update_is_never_judged_harder_than_a_create(schema: dict[str, Any], value: Any, old: Any) -> None:
-    """Ratcheting only forgives: with an old object beside it, no new complaint appears."""
+def test_an_update_has_no_more_errors_than_a_create(schema: dict[str, Any], value: Any, old: Any) -> None:
+    """Ratcheting only ignores errors: with an old object, no new ones appear."""
     compiled = compile_schema(schema, is_root=False)
     fresh = {str(error) for error in compiled.value_errors(value, ABSENT)}
     assert {str(error) for error in compiled.value_errors(value, old)} <= fresh
@@ -130,6 +130,6 @@ def test_an_update_is_never_judged_harder_than_a_create(schema: dict[str, Any], 
 
 @settings(max_examples=100, deadline=None)
 @given(kubernetes_schemas(), VALUES)
-def test_an_unchanged_object_is_never_complained_about(schema: dict[str, Any], value: Any) -> None:
+def test_an_unchanged_object_is_always_valid(schema: dict[str, Any], value: Any) -> None:
     """An object that was stored before the schema became stricter can still be labelled."""
     assert compile_schema(schema, is_root=False).value_errors(value, copied(value)) == []

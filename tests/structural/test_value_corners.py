@@ -1,4 +1,4 @@
-"""Corners of validation that the recordings do not reach: odd limits, odd items, odd formats."""
+"""Corner cases of validation that the recordings do not cover: odd limits, items and formats."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ PAIR_LIST = {
 
 
 def texts(schema: dict[str, Any], value: Any) -> list[str]:
-    """Give what is wrong with a value that stands at `a`."""
+    """Return the errors of a value at `a`."""
     compiled = compile_schema({"type": "object", "properties": {"a": schema}})
     return sorted(str(error) for error in compiled.validate({"a": value}).errors)
 
@@ -49,7 +49,7 @@ def texts(schema: dict[str, Any], value: Any) -> list[str]:
     ],
 )
 def test_odd_limits_of_numbers(schema: dict[str, Any], value: Any, wrong: list[str]) -> None:
-    """Servers accept such limits in a CRD; what they then say of objects is said here too."""
+    """Servers accept such limits in a CRD; the errors of objects must be the same."""
     assert texts(schema, value) == wrong
 
 
@@ -62,13 +62,13 @@ def test_odd_limits_of_numbers(schema: dict[str, Any], value: Any, wrong: list[s
         ([], []),
     ],
 )
-def test_a_format_hides_the_type(value: Any, wrong: list[str]) -> None:
-    """A text with a format is refused by the name of the format; a list even passes."""
+def test_a_format_takes_precedence_over_the_type(value: Any, wrong: list[str]) -> None:
+    """A text with a format is rejected by the name of the format; a list is even accepted."""
     assert texts({"type": "string", "format": "date-time"}, value) == wrong
 
 
 def test_a_closed_object_names_the_field_that_it_forbids() -> None:
-    """`additionalProperties: false` keeps unknown fields so that they can be refused."""
+    """`additionalProperties: false` keeps unknown fields so that they can be rejected."""
     wrong = ['a: Invalid value: "x": a.x in body is a forbidden property']
     assert texts({"type": "object", "additionalProperties": False}, {"x": 1}) == wrong
 
@@ -94,8 +94,8 @@ def test_keys_of_map_lists(schema: dict[str, Any], value: Any, wrong: list[str])
     assert texts(schema, value) == wrong
 
 
-def test_a_set_tells_true_from_one() -> None:
-    """Python does not, so the quick test must not be the last word."""
+def test_a_set_distinguishes_true_and_one() -> None:
+    """Python does not, so the fast check must not be final."""
     anything = {"x-kubernetes-preserve-unknown-fields": True}
     sets = {"type": "array", "x-kubernetes-list-type": "set", "items": anything}
     assert texts(sets, [1, True, 1.0, "1"]) == []
@@ -103,13 +103,13 @@ def test_a_set_tells_true_from_one() -> None:
 
 
 def pruned(schema: dict[str, Any], value: Any) -> tuple[Any, list[str]]:
-    """Prune a value; give what is left and what was unknown."""
+    """Return the pruned value and its unknown fields."""
     unknown = compile_schema(schema, is_root=False).prune(value)
     return value, unknown
 
 
-def test_a_list_that_keeps_the_unknown_keeps_it_in_its_items() -> None:
-    """The items' own schemas still rule inside the fields that they declare."""
+def test_a_list_that_preserves_unknown_fields_does_so_in_its_items() -> None:
+    """The schemas of the items still apply to the fields that they declare."""
     inner = {"type": "object", "properties": {"b": {"type": "string"}}}
     items = {"type": "object", "properties": {"a": inner}}
     keeping = {"type": "array", "x-kubernetes-preserve-unknown-fields": True, "items": items}
@@ -118,14 +118,14 @@ def test_a_list_that_keeps_the_unknown_keeps_it_in_its_items() -> None:
     assert pruned(plain, [{"x": 1, "a": {"y": 2}}]) == ([{"a": {}}], ["[0].a.y", "[0].x"])
 
 
-def test_objects_where_none_belong_lose_their_fields() -> None:
-    """What the schema says nothing about is unknown, even in a value of a wrong type."""
+def test_objects_in_place_of_scalars_lose_their_fields() -> None:
+    """Fields that the schema does not declare are unknown, even in a value of a wrong type."""
     assert pruned({"type": "string"}, {"x": 1}) == ({}, ["x"])
     assert pruned({"type": "object", "properties": {"a": {"type": "string"}}}, [{"x": 1}]) == ([{}], ["[0].x"])
     assert pruned({"type": "object", "additionalProperties": True}, {"k": {"x": 1}}) == ({"k": {}}, ["k.x"])
 
 
-def test_an_enum_tells_true_from_one() -> None:
-    """A bool is never a number, though Python says so."""
+def test_an_enum_distinguishes_true_and_one() -> None:
+    """A bool is never a number, although it is in Python."""
     assert texts({"type": "integer", "enum": [1]}, 1) == []
     assert len(texts({"type": "boolean", "enum": [1]}, True)) == 1  # noqa: FBT003 - a JSON value

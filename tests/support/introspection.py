@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from steersman.history.history import History
+from steersman.history.recordings import Recording, Recordings
 from steersman.history.records import ConditionRecord, KeyPhase, KeyState, ObjectName, ObjectView, Reconcile
 from steersman.history.state import (
     CacheState,
@@ -21,6 +22,7 @@ class SampleIntrospection:
 
     def __init__(self) -> None:
         self.history = History()
+        self.recorded: Recordings | None = None
         self.states: dict[ObjectName, KeyState] = {}
 
     def overview(self) -> Overview:
@@ -75,6 +77,10 @@ class SampleIntrospection:
             state=self._state(name),
             reconciles=reconciles,
         )
+
+    def recordings(self, name: ObjectName) -> list[Recording] | None:
+        """Return the recordings of one object."""
+        return None if self.recorded is None else self.recorded.of(name)
 
     def tree(self, name: ObjectName) -> TreeNode | None:
         """Return the object alone."""

@@ -1,4 +1,4 @@
-"""Documents for kinds: one that fills every field of a class, and recorded ones."""
+"""Documents for kinds: one that sets every field of a class, and recorded ones."""
 
 import json
 import lzma
@@ -24,7 +24,7 @@ _CUSTOM = {"Quantity": "1500m", "MicroTime": "2026-01-02T03:04:05.000006Z", "Dur
 
 
 def filled(wanted: inspect.Type, inside: tuple[type, ...] = ()) -> Any:
-    """Give a document for this type in which every field is set; a type inside itself is left out."""
+    """Return a document of this type in which every field is set; recursive types are left out."""
     match wanted:
         case inspect.StructType(cls=cls, fields=fields):
             deeper = (*inside, cls)
@@ -52,7 +52,7 @@ def _recurs(wanted: inspect.Type, inside: tuple[type, ...]) -> bool:
 
 
 def sample(name: str) -> dict[str, Any]:
-    """Read one of the sample documents that a server gives about its types."""
+    """Return one of the sample documents that a server publishes about its types."""
     document: dict[str, Any] = json.loads(
         lzma.decompress((_TESTS / "codegen" / "sample" / f"{name}.json.xz").read_bytes())
     )
@@ -60,6 +60,6 @@ def sample(name: str) -> dict[str, Any]:
 
 
 def recorded(path: str) -> Iterator[dict[str, Any]]:
-    """Read the lines of a recording."""
+    """Return the lines of a recording."""
     with lzma.open(_TESTS / "golden" / f"{path}.jsonl.xz", "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)

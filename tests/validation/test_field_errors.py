@@ -1,4 +1,4 @@
-"""Errors print what Kubernetes prints."""
+"""Error messages are those of Kubernetes."""
 
 from typing import Any
 
@@ -43,12 +43,12 @@ from steersman.validation.field_errors import (
         (internal("a", "oops"), "InternalError", "Internal error: oops"),
     ],
 )
-def test_an_error_has_its_reason_and_its_words(error: FieldError, reason: str, message: str) -> None:
-    """Clients show these texts to people, and some parse them."""
+def test_an_error_has_its_reason_and_its_message(error: FieldError, reason: str, message: str) -> None:
+    """Clients show these texts to users, and some parse them."""
     assert (error.cause.reason, error.cause.message, error.cause.field) == (reason, message, "a")
 
 
-def test_a_message_names_the_object_and_says_each_error_once() -> None:
+def test_a_message_names_the_object_and_lists_each_error_once() -> None:
     """One error stands alone, several in brackets; the same text is not repeated, though its cause is."""
     error = required("spec.a")
     assert invalid_message([error], kind="Pod", name="p") == 'Pod "p" is invalid: spec.a: Required value'
@@ -66,8 +66,8 @@ def test_a_message_names_the_object_and_says_each_error_once() -> None:
         ("\u00ad", '"\\u00ad"'),
     ],
 )
-def test_strings_are_quoted_as_go_quotes_them(text: str, printed: str) -> None:
-    """What is not printable is escaped; other scripts are not."""
+def test_strings_are_quoted_as_in_go(text: str, printed: str) -> None:
+    """Unprintable characters are escaped; other scripts are not."""
     assert quoted(text) == printed
 
 
@@ -86,8 +86,8 @@ def test_strings_are_quoted_as_go_quotes_them(text: str, printed: str) -> None:
         (-2.5, "-2.5", "-2.5"),
     ],
 )
-def test_numbers_are_printed_as_go_prints_them(number: float, plain: str, in_json: str) -> None:
-    """In messages and in JSON, with an exponent from different sizes on."""
+def test_numbers_are_formatted_as_in_go(number: float, plain: str, in_json: str) -> None:
+    """Messages and JSON use an exponent from different sizes on."""
     assert (float_text(number), json_number(number)) == (plain, in_json)
 
 

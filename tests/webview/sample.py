@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from steersman.clock import Clock
 from steersman.history.history import History
+from steersman.history.recordings import Recording, Recordings
 from steersman.history.records import (
     CauseRecord,
     CauseType,
@@ -45,6 +46,7 @@ class SampleOperator:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.history = History()
+        self.recorded: Recordings | None = None
         self.views: dict[ObjectName, ObjectView] = {}
         self.trees: dict[ObjectName, TreeNode] = {}
         self.controllers: tuple[ControllerState, ...] = ()
@@ -78,6 +80,10 @@ class SampleOperator:
         """Return all that is known of one object."""
         view = self.views.get(name) or ObjectView(object=name, exists=False)
         return replace(view, reconciles=tuple(self.history.of(name)))
+
+    def recordings(self, name: ObjectName) -> list[Recording] | None:
+        """Return the recordings of one object."""
+        return None if self.recorded is None else self.recorded.of(name)
 
     def tree(self, name: ObjectName) -> TreeNode | None:
         """Return an object and what it owns."""

@@ -55,7 +55,7 @@ def test_the_overview_names_what_needs_a_look_by_its_gravest_reason() -> None:
     assert page["kinds"]["Website"] == {"total": 20, "ready": 15, "not_ready": 3, "failing": 2}
     assert page["overview"]["leadership"]["is_leader"] is True
     assert len(page["activity"]) == 60
-    assert page["recent"][0]["object"] == ["Website", "shop", "cart"]
+    assert page["recent"][0]["object"] == ["Website", "shop", "cart", ""]
 
 
 def test_the_chart_counts_runs_before_and_after_the_view_started() -> None:
@@ -156,12 +156,38 @@ def test_settings_are_those_of_the_caller() -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
-@pytest.mark.parametrize("target", ["/api/actions", "/api/objects/Website/shop/web", "/"])
-def test_a_view_without_actions_changes_nothing(method: str, target: str) -> None:
-    """In production the view must be safe to open."""
-    response = ask(view_of(showcase(FakeClock())), target, method=method, body=b'{"action": "clock", "seconds": 1}')
+@pytest.mark.parametrize("target", ["/api/actions", "/api/check", "/api/objects/Website/shop/web", "/"])
+@pytest.mark.parametrize("content_type", ["application/json", None])
+def test_a_view_without_actions_changes_nothing(method: str, target: str, content_type: str | None) -> None:
+    """In production the view must be safe to open; and a person who tries learns where actions are possible."""
+    body = b'{"action": "clock", "seconds": 1}'
+    response = ask(view_of(showcase(FakeClock())), target, method=method, body=body, content_type=content_type)
     assert (response.status, response.header("allow")) == (405, "GET, HEAD")
-    assert error(response) == f"{method} is not allowed: this part of the web view is read-only."
+    if target in ("/api/actions", "/api/check"):
+        assert error(response) == "This web view is read-only: objects are changed from the page in `steer dev` only."
+    else:
+        assert error(response) == f"{target} cannot be changed: {method} is not allowed, only GET and HEAD are."
+
+
+def test_a_view_with_actions_takes_them_in_one_place_only() -> None:
+    """What is not an action is refused with the place where actions go."""
+    app = view_of(showcase(FakeClock()), RecordingActions())
+    response = ask(app, "/api/overview", method="POST", body=b"{}")
+    assert error(response) == "/api/overview cannot be changed: POST is not allowed, only GET and HEAD are."
+    response = ask(app, "/api/actions", method="DELETE")
+    assert (response.status, response.header("allow")) == (405, "POST")
+    assert error(response) == "Actions are sent to /api/actions with POST, not with DELETE."
+    assert ask(app, "/api/actions").status == 405
+
+
+@pytest.mark.parametrize("kind", ["website", "WEBSITE", "websites"])
+def test_an_object_is_found_by_any_spelling_of_its_kind(kind: str) -> None:
+    """A script writes the kind as for kubectl and `steer why`."""
+    app = view_of(showcase(FakeClock()), RecordingActions())
+    page = document(app, f"/api/objects/{kind}/shop/web")
+    assert page["view"]["object"] == list(WEB)
+    assert document(app, f"/api/objects/{kind}/shop/web/yaml") == {"yaml": "kind: Website\n"}
+    assert error(ask(app, f"/api/objects/{kind}/shop/none")).startswith("Website shop/none does not exist")
 
 
 def test_a_head_request_opens_no_stream() -> None:

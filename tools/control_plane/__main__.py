@@ -3,9 +3,9 @@
     python -m tools.control_plane build
     python -m tools.control_plane run [--controllers] -- COMMAND…
 
-`run` starts etcd and kube-apiserver (and kube-controller-manager, if asked) on free loopback ports, sets KUBECONFIG and
-STEERSMAN_CONTRACT_KUBECONFIG for the command, with controllers STEERSMAN_CONTRACT_CONTROLLERS too, and stops everything
-afterwards, whatever happens.
+`run` starts etcd and kube-apiserver (and kube-controller-manager, if asked) on free loopback ports, sets KUBECONFIG,
+STEERSMAN_CONTRACT_KUBECONFIG and STEERSMAN_CONTRACT_AUDIT_LOG for the command, with controllers
+STEERSMAN_CONTRACT_CONTROLLERS too, and stops everything afterwards, whatever happens.
 """
 
 import argparse
@@ -24,6 +24,7 @@ def _run(binaries: Binaries, command: list[str], *, controllers: bool) -> int:
             **os.environ,
             "KUBECONFIG": str(plane.kubeconfig),
             "STEERSMAN_CONTRACT_KUBECONFIG": str(plane.kubeconfig),
+            "STEERSMAN_CONTRACT_AUDIT_LOG": str(plane.audit_log),
             "PATH": f"{binaries.folder}{os.pathsep}{os.environ.get('PATH', '')}",
         }
         if controllers:

@@ -20,6 +20,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from tools.control_plane.binaries import Binaries
 
 START_SECONDS = 90
+#: Every request is logged once: reads without their content, writes with the body of the request.
+_AUDIT_POLICY = """\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted]
+rules:
+- {level: Metadata, verbs: [get, list, watch]}
+- {level: Request}
+"""
 STOP_SECONDS = 10
 
 
@@ -97,6 +106,8 @@ class ControlPlane:
             serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
         )
         (self._path / "service-accounts.key").write_bytes(key)
+        self.audit_log = self._path / "audit.log"
+        (self._path / "audit-policy.yaml").write_text(_AUDIT_POLICY)
         (self._path / "tokens.csv").write_text(f"{self._token},admin,admin,system:masters\n")
         apiserver = self._start(
             "kube-apiserver",
@@ -113,6 +124,8 @@ class ControlPlane:
             # Pods need no ServiceAccount token here: no node runs them, and no controller creates the accounts.
             "--disable-admission-plugins=ServiceAccount",
             "--allow-privileged=true",
+            f"--audit-log-path={self.audit_log}",
+            f"--audit-policy-file={self._path / 'audit-policy.yaml'}",
         )
         self._wait_ready(apiserver, "kube-apiserver", f"{self.url}/readyz")
         self._write_kubeconfig()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from steersman import Model, SteersmanError
 from steersman.errors import TransportError
-from steersman.objects import decode_as
-from steersman.protocol import Response
+from steersman.objects import decode_as, encode_json
+from steersman.protocol import Request, Response
 from steersman.transport import HttpService
 
 #: Address of the provider.
@@ -48,6 +48,15 @@ class Provided(Model):
 
 class _Networks(Model):
     networks: list[Provided]
+
+
+def planned_answer(request: Request) -> Response:
+    """Return what the provider answers to a write that `steer plan` does not make: the network, with an unknown id."""
+    if request.method == "DELETE":
+        return Response(204)
+    wanted = decode_as(Wanted, request.body)
+    provided = Provided(id="unknown until it is made", cidr=wanted.cidr, gateway=wanted.gateway)
+    return Response(200, [("content-type", "application/json")], encode_json(provided))
 
 
 @dataclass(frozen=True)

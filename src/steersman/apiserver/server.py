@@ -68,6 +68,7 @@ from steersman.apiserver.verbs.write_path import ObjectWriter
 from steersman.apiserver.watch.hub import WatchHub
 from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.clock import Clock, RealClock
+from steersman.json_types import JsonObject
 from steersman.protocol.http import App, Exchange, Peer, Request
 from steersman.randomness import Randomness
 
@@ -221,6 +222,10 @@ class ApiServer:
             return self._authentication.user_of(request, peer)
         except Refusal:
             return None
+
+    def serve_definition(self, definition: JsonObject) -> None:
+        """Serve the objects of a definition without storing or validating it, such as one that another server has."""
+        self._custom.serve(definition)
 
     async def settle(self) -> None:
         """Wait until the controllers have handled all writes, and all events were offered to the watchers."""

@@ -24,8 +24,10 @@ _COMMANDS = {
     "dev": "Run the operator on a local cluster; restart it on every save.",
     "run": "Run an operator: leader election, probes, metrics, webhooks.",
     "why": "Explain what a running operator does about an object, and why.",
+    "replay": "Run recorded reconciles on other code, and list what differs.",
     "pause": "Stop reconciling an object until it is resumed.",
     "resume": "Reconcile a paused object again.",
+    "plan": "Show what the operator would do to a cluster, without doing it.",
     "simulate": "Run a scenario under every fault at every step.",
     "install": "Create or update the CRDs in a cluster.",
     "migrate": "Rewrite stored objects in the CRD's storage version.",
@@ -48,8 +50,10 @@ _COMMANDS = {
 _ROOMS = {
     **dict.fromkeys(("init", "create", "image", "manifests", "chart", "bundle", "generate", "simulate"), "project."),
     "why": "why.",
+    "plan": "plan.",
     **dict.fromkeys(
-        ("install", "uninstall", "deploy", "undeploy", "migrate", "samples", "doctor", "pause", "resume"), "cluster."
+        ("install", "uninstall", "deploy", "undeploy", "migrate", "samples", "doctor", "pause", "resume"),
+        "cluster.",
     ),
 }
 

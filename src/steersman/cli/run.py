@@ -59,6 +59,7 @@ class _Unusable(click.ClickException):
 @click.option("--history-port", type=PORT, help="Port for steer why; default: 8082 in a pod.")
 @click.option("--ui", is_flag=True, help="Serve the web view; print its address.")
 @click.option("--ui-port", type=PORT, default=0, help="Port of the web view; default: a free one.")
+@click.option("--record", is_flag=True, help="Keep what reconciles read, for tests and replays.")
 @webhook_serving_options
 @click.option("--grace", type=SECONDS, default=30.0, help="Time for running reconciles; default: 30.")
 @click.option("--verbose", "-v", is_flag=True, help="Log at the debug level.")
@@ -78,6 +79,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     history_port: int | None,
     ui: bool,
     ui_port: int,
+    record: bool,
     webhook_service: str | None,
     webhook_url: str | None,
     webhook_host: str,
@@ -112,7 +114,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         secret=webhook_secret,
         certs=webhook_certs,
     )
-    operators = [load_operator(target) for target in targets or (project_target(),)]
+    chosen = targets or (project_target(),)
+    operators = [load_operator(target) for target in chosen]
     configure_logging(json=not dev, level=logging.DEBUG if verbose else logging.INFO)
     options = ManagerOptions(
         namespaces=namespaces,
@@ -120,6 +123,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         probes=None if metrics_port is None else Listen(host=metrics_host, port=metrics_port),
         history=_history(history_port),
         web_view=_web_view(ui_port, targets) if ui or ui_port else None,
+        record=dict(zip([one.name for one in operators], chosen, strict=True)) if record else None,
         grace=grace,
         instance=socket.gethostname(),
         webhooks=webhooks.front(operators, is_local=embedded),

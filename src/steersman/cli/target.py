@@ -37,6 +37,14 @@ def load_operator(target: str | None) -> "Operator":
     from steersman.manager.operator import Operator
 
     target = target or project_target()
+    found = load_target(target)
+    if not isinstance(found, Operator):
+        raise click.BadParameter(f"{target} is {type(found).__name__}, not an Operator")
+    return found
+
+
+def load_target(target: str) -> object:
+    """Return a global of a module by ``module:name``; modules of the current directory are found too."""
     module_name, colon, name = target.partition(":")
     if not colon or not module_name or not name:
         raise click.BadParameter(f"{target!r} is not MODULE:OPERATOR, such as my_operator.main:operator")
@@ -44,11 +52,9 @@ def load_operator(target: str | None) -> "Operator":
         sys.path.insert(0, "")
     module = _imported(module_name)
     try:
-        found = getattr(module, name)
+        found: object = getattr(module, name)
     except AttributeError:
         raise click.BadParameter(f"there is no {name!r} in {module_name}") from None
-    if not isinstance(found, Operator):
-        raise click.BadParameter(f"{target} is {type(found).__name__}, not an Operator")
     return found
 
 

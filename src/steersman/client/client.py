@@ -132,6 +132,10 @@ class Client(WriteVerbs):
         """Return a view of this client whose writes are validated and answered by the server, but never stored."""
         return self._with(replace(self._options, dry_run=True))
 
+    def strict(self) -> Self:
+        """Return a view of this client whose writes are rejected if they contain unknown or duplicate fields."""
+        return self._with(replace(self._options, field_validation="Strict"))
+
     def as_manager(self, field_manager: str) -> Self:
         """Return a view of this client that writes under another field manager."""
         return self._with(replace(self._options, field_manager=field_manager))

@@ -8,7 +8,7 @@ import asyncio
 import builtins
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
 from copy import copy
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -121,7 +121,7 @@ class Context(Generic[K]):
         if not is_known:
             informer = None
             self._environment.caches.hint(kind)
-            found = await self._client.try_get(kind, key.name, key.namespace or None)
+            found = await self._run.trace.request(self._client.try_get(kind, key.name, key.namespace or None))
         self._run.trace.read_object(kind, key, found, informer)
         if found is not None:
             self._run.saw([found])
@@ -136,7 +136,8 @@ class Context(Generic[K]):
         if informer is not None:
             found = informer.get_metadata(key)
         else:
-            found = await self._client.try_get_metadata(kind, key.name, key.namespace or None)
+            request = self._client.try_get_metadata(kind, key.name, key.namespace or None)
+            found = await self._run.trace.request(request)
         self._run.trace.read_object(kind, key, found, informer)
         return found
 
@@ -165,7 +166,7 @@ class Context(Generic[K]):
             informer = None
             self._environment.caches.hint(kind)
             selectors = {"label_selector": str(wanted), "field_selector": field_selector}
-            found = [obj async for obj in self._client.list(kind, namespace=place, **selectors)]
+            found = await self._run.trace.request(_listed(self._client.list(kind, namespace=place, **selectors)))
         self._run.trace.read_list(kind, len(found), informer)
         self._run.saw(found)
         return found
@@ -190,7 +191,8 @@ class Context(Generic[K]):
         else:
             informer = None
             selectors = {"label_selector": str(wanted), "field_selector": field_selector}
-            found = [one async for one in self._client.list_metadata(kind, namespace=place, **selectors)]
+            listed = self._client.list_metadata(kind, namespace=place, **selectors)
+            found = await self._run.trace.request(_listed(listed))
         self._run.trace.read_list(kind, len(found), informer)
         return found
 
@@ -212,7 +214,9 @@ class Context(Generic[K]):
     def orphans(self, kind: type[C], selector: LabelSelector) -> builtins.list[C]:
         """Return the objects of a watched kind in the same namespace that match and have no controller."""
         informer = self._owned_cache(kind, whole=True)
-        return [*informer.uncontrolled(selector, namespace=self._obj.namespace or None)]
+        found = [*informer.uncontrolled(selector, namespace=self._obj.namespace or None)]
+        self._run.saw(found)
+        return found
 
     # Writing.
 
@@ -236,7 +240,11 @@ class Context(Generic[K]):
         informer = self._environment.caches.find(type(obj))
         if informer is not None and (record := informer.store.get(target.key)) is not None:
             before = record.resource_version
-            if self._environment.applied.is_current(target, data, before):
+            is_current = self._environment.applied.is_current(target, data, before)
+            if self._run.notes is not None and (is_current or not record.is_metadata_only):
+                # Of metadata alone an object cannot be rebuilt; what was applied last is close to it.
+                self._run.notes.had(informer.resource, target.key, data if record.is_metadata_only else record.data)
+            if is_current:
                 return _with_metadata(intent, record) if record.is_metadata_only else informer.decode(record)
         applied_for = self._obj.uid if owned else ""
         claimant = Claimant(self._obj, self._client.field_manager, owned, adopt)
@@ -395,9 +403,7 @@ class Context(Generic[K]):
         counted, logged and recorded by ``system`` and ``description``, which must not contain secrets.
         """
         writes = self._environment.external_writes
-        return await writes.run(
-            system, description, write, obj=self._obj, log=self.log, on_ended=self._run.trace.external_write
-        )
+        return await writes.run(system, description, write, log=self.log, on_ended=self._run.trace.external_write)
 
     def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
         """Wait in a plain ``def`` reconciler for the result of an async method: ``ctx.wait(ctx.apply(obj))``."""
@@ -411,9 +417,9 @@ class Context(Generic[K]):
     async def _send(self, obj: KubeObject, request: Awaitable[T]) -> T:
         """Wait for a write; note it if it fails."""
         try:
-            return await request
+            return await self._run.trace.request(request)
         except SteersmanError as error:
-            self._run.trace.failed(obj, error, self._run.secrets())
+            self._run.trace.failed(obj, error)
             raise
 
     def _on_loop(self, call: Callable[[], None]) -> None:
@@ -475,3 +481,7 @@ class Context(Generic[K]):
 
     def __repr__(self) -> str:
         return f"<Context of {self._obj!r} why={[str(cause) for cause in self._why]}>"
+
+
+async def _listed(objects: AsyncIterator[T]) -> list[T]:
+    return [obj async for obj in objects]

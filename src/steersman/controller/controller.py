@@ -34,8 +34,8 @@ from steersman.controller.keys.waits import Waits
 from steersman.controller.keys.write_barrier import WriteBarrier
 from steersman.controller.options import ControllerOptions
 from steersman.controller.owned import Owned
-from steersman.controller.reports.causes import Cause, Part, cause_of, spec_changes
-from steersman.controller.reports.observer import ReconcileFailure
+from steersman.controller.reports.causes import Cause, Part, SpecChange, cause_of
+from steersman.controller.reports.failures import ReconcileFailure
 from steersman.controller.reports.outcome import (
     Done,
     Failed,
@@ -46,24 +46,25 @@ from steersman.controller.reports.outcome import (
     RetryLater,
     Stopped,
     Waiting,
-    metric_label,
 )
 from steersman.controller.reports.writes import Target, Write
 from steersman.controller.run.applied_intents import AppliedIntents
 from steersman.controller.run.attempt import Attempt
 from steersman.controller.run.environment import ReconcileEnvironment
 from steersman.controller.run.external_writes import ExternalWrites
-from steersman.controller.run.failure_text import without_secrets
 from steersman.controller.run.malformed import REASON, mark_malformed
-from steersman.controller.run.reconcile_record import RunTiming, reconcile_of
+from steersman.controller.run.reconcile_record import RunEnd, RunTiming, malformed_record
+from steersman.controller.run.recording import Masking, RunNotes, current_notes, recording_of
+from steersman.controller.run.run_log import log_run
 from steersman.controller.run.run_record import RunRecord
+from steersman.controller.run.run_trace import named
 from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
 from steersman.controller.scope import Scope
 from steersman.controller.triggers import Trigger
 from steersman.controller.workers import Workers
 from steersman.errors import DecodeError, SteersmanError, WaitTimeout, text_of
 from steersman.history import records as history
-from steersman.history.records import CauseType, KeyPhase, ObjectName
+from steersman.history.records import CauseType, KeyPhase, Result
 from steersman.informer.changes import Change, Deleted, Updated, record_of
 from steersman.informer.index import BY_CONTROLLER, by_controller
 from steersman.informer.informer import Informer
@@ -94,7 +95,6 @@ class Controller(Generic[K]):
         self.reconciler = reconciler
         self._options = options
         self._clock = options.clock
-        self._observer = options.observer
         self.queue: WorkQueue[ObjectKey, Cause] = WorkQueue(clock=options.clock, observer=options.queue_observer)
         #: The reconciled objects.
         self._own = self._cache(reconciler.kind, reconciler.scope)
@@ -109,7 +109,7 @@ class Controller(Generic[K]):
             on_late=self._doubt_watches,
             on_expired=self._on_hold_expired,
         )
-        self._self_triggers = SelfTriggers(reconciler.name, reconciler.resource.gvk, options.observer)
+        self._self_triggers = SelfTriggers(reconciler.name, reconciler.resource.gvk)
         self._waits = Waits(options.informers, reconciler.name, self._wake_for, reconciler.options.waits_for)
         self._watches = DynamicWatches(options.informers, reconciler.name, options.namespaces)
         self._applied = AppliedIntents()
@@ -122,9 +122,7 @@ class Controller(Generic[K]):
             caches=self._caches,
             owned_labels={owned.kind: owned.labels for owned in reconciler.options.owned if owned.labels},
             applied=self._applied,
-            external_writes=ExternalWrites(
-                options.clock, options.fence, options.carry_out, options.observer.external_write_ended
-            ),
+            external_writes=ExternalWrites(options.clock, options.fence, options.carry_out),
             watches=self._watches,
             states=self._states,
             wake=self._wake,
@@ -207,6 +205,11 @@ class Controller(Generic[K]):
         """Number of runs since the controller was created, and of those that failed."""
         return self._runs, self._failed_runs
 
+    @property
+    def hot_count(self) -> int:
+        """Number of keys that trigger themselves."""
+        return self._self_triggers.loop_count
+
     def failures_of(self, key: ObjectKey) -> int:
         """Return how many runs of a key failed in a row."""
         state = self._states.find(key)
@@ -224,8 +227,7 @@ class Controller(Generic[K]):
         if state.paused:
             return history.KeyState(KeyPhase.PAUSED, until, detail=state.paused)
         if state.awaited is not None:
-            name = ObjectName(state.awaited.gvk.kind, *state.awaited.key)
-            return history.KeyState(KeyPhase.WAITING, until, name)
+            return history.KeyState(KeyPhase.WAITING, until, named(*state.awaited))
         if state.failures:
             return history.KeyState(KeyPhase.BACKING_OFF, until)
         if state.cool_until is not None and state.cool_until > self._clock.monotonic():
@@ -233,6 +235,15 @@ class Controller(Generic[K]):
         return history.KeyState(KeyPhase.IDLE, until)
 
     # From a change to a key.
+
+    def reconcile_now(self, key: ObjectKey) -> bool:
+        """Request a run of an object, even if its last run gave up; return whether the cache has it."""
+        if self._own.store.get(key) is None:
+            return False
+        state = self._states.of(key)
+        state.given_up = state.cool_until = None
+        self._wake(key)
+        return True
 
     def _wake(self, key: ObjectKey) -> None:
         self._wake_for(key, Cause(CauseType.REQUESTED))
@@ -284,7 +295,7 @@ class Controller(Generic[K]):
     def _enqueue(self, keys: list[ObjectKey], target: Target, change: Change) -> None:
         cause = cause_of(target.gvk, change)
         if isinstance(change, Updated) and Part.SPEC in cause.parts and target.gvk == self.reconciler.resource.gvk:
-            cause = replace(cause, changes=spec_changes(change.old, change.new))
+            cause = replace(cause, change=SpecChange(change.old, change.new))
         priority = LOW if cause.type in (CauseType.EXISTS, CauseType.RESYNC) else NORMAL
         for key in keys:
             if isinstance(change, Updated):
@@ -320,6 +331,19 @@ class Controller(Generic[K]):
         ):
             await self._reconcile(state, request, record)
 
+    async def run_once(self, key: ObjectKey, causes: tuple[Cause, ...], *, failures: int = 0) -> bool:
+        """Reconcile an object of the cache now, in this task and whatever the queue says; return whether it is there.
+
+        For replays: no worker may run. ``failures`` is how many runs before it failed in a row.
+        """
+        record = self._own.store.get(key)
+        if record is None:
+            return False
+        state = self._states.of(key)
+        state.failures = failures
+        await self._reconcile(state, ReconcileRequest(key, NORMAL, causes, 0), record)
+        return True
+
     async def _reconcile(self, state: KeyState, request: ReconcileRequest, record: Record) -> None:
         try:
             obj = decode(self.reconciler.kind, record.data)
@@ -328,24 +352,30 @@ class Controller(Generic[K]):
             return
         self._runs += 1
         state.runs += 1
-        run = RunRecord(obj, self._caches, partial(self._on_write, state))
-        ctx = self._context(run, request)
+        notes = None if self._options.recordings is None else RunNotes()
+        run = RunRecord(
+            obj, self._caches, partial(self._on_write, state), self._options.secrets, self._clock, notes=notes
+        )
+        ctx = self._context(run, request, state.runs)
         started, began_at = self._clock.monotonic(), self._clock.now()
-        self._observer.began()
+        ended = RunEnd(self.reconciler.name, state, request, run, failures=state.failures, is_stale=state.is_stale)
+        state.is_stale = False
         snapshot = Snapshot(obj) if is_checked(self._runs) else None
-        outcome: Outcome = Stopped()
+        attempt = Attempt(
+            self.reconciler, run, ctx, self._clock, failures=state.failures, is_stopping=self._workers.is_stopping
+        )
+        current_notes.set(notes)
         try:
-            attempt = Attempt(
-                self.reconciler, run, ctx, self._clock, failures=state.failures, is_stopping=self._workers.is_stopping
-            )
             outcome = await attempt.run()
+        except BaseException:
+            self._record(ended, Stopped(), RunTiming(began_at, self._clock.monotonic() - started))
+            raise
         finally:
-            seconds = self._clock.monotonic() - started
-            self._observer.ended(outcome, seconds)
+            current_notes.set(None)
+        seconds = self._clock.monotonic() - started
         if isinstance(outcome, RetryLater):
             # The reason is a cause of the next run, which may not have read the Secrets that it quotes.
-            outcome = RetryLater(without_secrets(outcome.reason, run.secrets()), outcome.after)
-        failures = state.failures
+            outcome = RetryLater(run.mask(outcome.reason), outcome.after)
         self._self_triggers.ran(state, request, run.changed, self._clock.monotonic())
         if snapshot is not None and not run.wrote_itself:
             self._look_for_mistakes(snapshot)
@@ -353,9 +383,9 @@ class Controller(Generic[K]):
             self._watches.keep(state, run.followed)
         self._settle(state, request, outcome, record, ctx)
         timing = RunTiming(began_at, seconds, self.queue.waited(state.key), self._next_run(state.key))
-        self._record(state, request, run, outcome, timing, failures)
-        if _log.isEnabledFor(logging.DEBUG):
-            self._log_run(request, outcome, ctx, seconds)
+        recorded = self._record(ended, outcome, timing)
+        if recorded is not None and (recorded.result is not Result.DONE or _log.isEnabledFor(logging.DEBUG)):
+            log_run(ctx.log, recorded)
 
     def _next_run(self, key: ObjectKey) -> datetime | None:
         """Return when a key that waits in the queue runs next."""
@@ -367,25 +397,26 @@ class Controller(Generic[K]):
         except OverflowError:  # further away than the calendar
             return None
 
-    def _record(
-        self,
-        state: KeyState,
-        request: ReconcileRequest,
-        run: RunRecord[K],
-        outcome: Outcome,
-        timing: RunTiming,
-        failures: int,
-    ) -> None:
+    def _record(self, ended: RunEnd, outcome: Outcome, timing: RunTiming) -> history.Reconcile | None:
         """Add a run to the history. The run is over: nothing that goes wrong here may fail or repeat it."""
-        if self._options.history is None:
-            return
         try:
-            self._options.history.add(
-                reconcile_of(self.reconciler.name, state, request, run, outcome, timing, failures=failures)
-            )
+            record = ended.record(outcome, timing)
+            self._options.history.add(record)
+            self._keep_recording(ended.run, record)
         except Exception as error:  # noqa: BLE001 - see above
-            extra = {"controller": self.reconciler.name, "key": str(state.key), "error": text_of(error)}
+            extra = {"controller": self.reconciler.name, "key": str(ended.state.key), "error": text_of(error)}
             _log.warning("a run is missing in the history", extra=extra)
+            return None
+        return record
+
+    def _keep_recording(self, run: RunRecord[Any], reconcile: history.Reconcile) -> None:
+        """Keep what a run read and sent, if that was asked for."""
+        if self._options.recordings is None or run.notes is None or run.notes.is_too_much:
+            return
+        masking = Masking(run.redactor(), run.secret_values())
+        manager = self._options.client.field_manager
+        recording = recording_of(run.notes, reconcile, masking, operator=self._options.target, manager=manager)
+        self._options.recordings.add(recording)
 
     def _look_for_mistakes(self, snapshot: Snapshot) -> None:
         """Log once which changes of the author's code have no effect."""
@@ -395,24 +426,18 @@ class Controller(Generic[K]):
             self.mistakes.append(mistake)
             _log.warning("changes without effect: %s", mistake, extra={"controller": self.reconciler.name})
 
-    @staticmethod
-    def _log_run(request: ReconcileRequest, outcome: Outcome, ctx: Context[K], seconds: float) -> None:
-        why = [str(cause) for cause in request.causes]
-        fields = {"result": metric_label(outcome), "seconds": round(seconds, 6), "why": why}
-        ctx.log.debug("reconciled", extra={**fields, "more_causes": request.dropped_causes})
-
     def _on_write(self, state: KeyState, target: Target, write: Write, store: Store, *, changed: bool) -> None:
         # A write that changed nothing returns a version that another writer created: it is not our own.
         if changed or not write.version:
             self._self_triggers.wrote(target, write)
         self._barrier.wrote(state, target, write, store)
 
-    def _context(self, run: RunRecord[K], request: ReconcileRequest) -> Context[K]:
+    def _context(self, run: RunRecord[K], request: ReconcileRequest, number: int) -> Context[K]:
         fields = {
             "controller": self.reconciler.name,
             "kind": self.reconciler.resource.gvk.kind,
             "key": str(request.key),
-            "reconcile": self._runs,
+            "reconcile": number,
         }
         return Context(run, self._environment, why=request.causes, fields=fields)
 
@@ -429,17 +454,13 @@ class Controller(Generic[K]):
                 self._on_done(state.key, again_after)
             case RetryLater(reason, after):
                 self._retry(request, after, reason)
-                ctx.log.info("reconcile asks for a retry", extra={"reason": reason, "after": after})
             case Outdated(error):
                 self._on_conflict(state, request, str(error), ctx)
-            case GaveUp(reason, message):
+            case GaveUp():
                 self.queue.forget(state.key)
                 state.given_up = revision_of(record)
-                ctx.log.warning(
-                    "reconcile gave up until the object changes", extra={"reason": reason, "error": message}
-                )
             case Waiting():
-                self._on_waiting(state, outcome, ctx)
+                self._on_waiting(state, outcome)
             case Failed(error):
                 self._on_failure(request, error, ctx)
             case Stopped():
@@ -466,7 +487,7 @@ class Controller(Generic[K]):
             priority = self._ranks.priority(key, NORMAL)
             self.queue.add_after(key, again_after, priority=priority, causes=(Cause(CauseType.TIMER),))
 
-    def _on_waiting(self, state: KeyState, outcome: Waiting, ctx: Context[K]) -> None:
+    def _on_waiting(self, state: KeyState, outcome: Waiting) -> None:
         self.queue.forget(state.key)
         cache = self._caches.complete(outcome.kind, outcome.key.namespace)
         store = cache.store if cache is not None else None
@@ -474,8 +495,6 @@ class Controller(Generic[K]):
         recheck = outcome.recheck if watched else min(outcome.recheck, UNWATCHED_RECHECK)
         priority = self._ranks.priority(state.key, NORMAL)
         self.queue.add_after(state.key, recheck, priority=priority, causes=(Cause(CauseType.TIMER),))
-        fields = {"reason": outcome.reason, "error": outcome.message, "watched": watched, "recheck": recheck}
-        ctx.log.info("reconcile waits for another object", extra=fields)
 
     def _on_failure(self, request: ReconcileRequest, error: BaseException, ctx: Context[K]) -> None:
         self._report(self.reconciler.resource.gvk.kind, request.key, error)
@@ -523,7 +542,7 @@ class Controller(Generic[K]):
                     informer.doubt_watch(target.key.namespace)
 
     def _on_hold_expired(self, key: ObjectKey, missing: list[Target]) -> None:
-        self._observer.hold_expired()
+        self._states.of(key).is_stale = True
         _log.warning(
             "the cache does not show what was written; reconciling without it",
             extra={"controller": self.reconciler.name, "key": str(key), "missing": [str(target) for target in missing]},
@@ -559,10 +578,14 @@ class Controller(Generic[K]):
             self._watches.forget(state)
 
     async def _on_malformed(self, state: KeyState, record: Record, error: DecodeError) -> None:
-        self._observer.malformed()
         state.given_up = revision_of(record)
-        kind = self.reconciler.resource.gvk.kind
-        extra = {"controller": self.reconciler.name, "kind": kind, "key": str(record.key), "error": str(error)}
+        gvk = self.reconciler.resource.gvk
+        extra = {"controller": self.reconciler.name, "kind": gvk.kind, "key": str(record.key), "error": str(error)}
+        state.runs += 1
+        name, at = named(gvk, record.key), self._clock.now()
+        self._options.history.add(
+            malformed_record(self.reconciler.name, name, record, str(error), number=state.runs, at=at)
+        )
         _log.warning("an object does not decode and is not reconciled until it changes", extra=extra)
         options = self._options
         options.events.record(decode(Unstructured, record.data), "Warning", REASON, str(error))

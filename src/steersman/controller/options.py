@@ -2,13 +2,15 @@
 
 from typing import Literal, Protocol, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from steersman.client.client import Client
 from steersman.clock import Clock
-from steersman.controller.reports.observer import ControllerObserver, FailureListener, NoObserver, ignore_failure
+from steersman.controller.reports.failures import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.history.history import History
+from steersman.history.recordings import Recordings
+from steersman.history.redaction import SecretMemory
 from steersman.informer.informers import Informers
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.http import WriteFence
@@ -16,7 +18,6 @@ from steersman.transport.services import HttpServices
 from steersman.workqueue.queue import QueueObserver
 
 EventKind: TypeAlias = Literal["Normal", "Warning"]
-_NO_OBSERVER = NoObserver()
 
 
 class Events(Protocol):
@@ -42,9 +43,14 @@ class ControllerOptions(Struct, frozen=True, kw_only=True):
     carry_out: CarryOut = carry_out_at_once
     #: The namespaces to watch; empty for all.
     namespaces: tuple[str, ...] = ()
-    #: Where each reconcile is recorded; ``None`` records nothing.
-    history: History | None = None
-    observer: ControllerObserver = _NO_OBSERVER
+    #: Where each reconcile is recorded.
+    history: History = field(default_factory=History)
+    #: Recognises the contents of Secrets in texts; shared by all controllers of a process.
+    secrets: SecretMemory = field(default_factory=SecretMemory)
+    #: Where each reconcile is recorded with all that it reads and sends; ``None`` records nothing.
+    recordings: Recordings | None = None
+    #: The operator as ``module:name``, for recordings.
+    target: str = ""
     #: Notified of each exception that an author's function raises unexpectedly.
     on_failure: FailureListener = ignore_failure
     queue_observer: QueueObserver | None = None

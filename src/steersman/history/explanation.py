@@ -127,7 +127,7 @@ def cause_text(cause: CauseRecord, about: Reconcile) -> str:
 
 #: Causes in words, without the fields that changed.
 _CAUSES = {
-    CauseType.EXISTS: "{name} exists, and the operator has just started",
+    CauseType.EXISTS: "the operator has just started",
     CauseType.CREATED: "{name} was created",
     CauseType.CHANGED: "{name} changed{detail}",
     CauseType.DELETED: "{name} was deleted",

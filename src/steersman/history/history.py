@@ -9,20 +9,29 @@ beyond the limits of the whole. So a busy object does not push out the last word
 Thread-safe: one lock guards the books, and readers decode outside of it.
 """
 
+import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from threading import Lock
-from typing import Final
+from typing import Any, Final, TypeVar, overload
 
 from msgspec import Struct
 from msgspec.msgpack import Decoder, Encoder
+from msgspec.structs import replace
 
-from steersman.history.records import ObjectName, Reconcile
+from steersman.history.records import LeadershipChange, ObjectName, Reconcile, WebhookCall
 
 #: Reconciles that are kept of one object.
 PER_OBJECT: Final = 20
 
-Listener = Callable[[Reconcile], None]
+#: Of a record that is too large: entries of each list that are kept, and characters of each text.
+_KEPT, _TEXT = 4, 100
+
+R = TypeVar("R", Reconcile, WebhookCall, LeadershipChange)
+
+#: Reviews of webhooks, and changes of leadership, that are kept.
+_CALLS, _CHANGES = 500, 100
+_log = logging.getLogger("steersman.history")
 
 
 class HistoryLimits(Struct, frozen=True, kw_only=True):
@@ -31,6 +40,8 @@ class HistoryLimits(Struct, frozen=True, kw_only=True):
     per_object: int = PER_OBJECT
     records: int = 20_000
     bytes: int = 16 * 1024 * 1024
+    #: Size of one record. A larger one loses its details, so that it does not push out those of all other objects.
+    record_bytes: int = 8 * 1024
 
 
 class _Entry(Struct, frozen=True):
@@ -54,11 +65,15 @@ class History:
         self._by_object: dict[ObjectName, deque[int]] = {}
         self._next = 0
         self._bytes = 0
-        self._listeners: tuple[Listener, ...] = ()
+        self._calls: deque[WebhookCall] = deque(maxlen=_CALLS)
+        self._leadership: deque[LeadershipChange] = deque(maxlen=_CHANGES)
+        self._listeners: dict[type, tuple[Callable[[Any], None], ...]] = {}
 
     def add(self, reconcile: Reconcile) -> None:
-        """Remember a reconcile and notify the listeners, which must neither wait nor raise."""
+        """Remember a reconcile and notify the listeners."""
         data = self._encoder.encode(reconcile)
+        if len(data) > self.limits.record_bytes:
+            data = self._encoder.encode(_without_details(reconcile))
         with self._lock:
             self._entries[self._next] = _Entry(reconcile.object, data)
             numbers = self._by_object.setdefault(reconcile.object, deque())
@@ -69,19 +84,53 @@ class History:
                 self._bytes -= len(self._entries.pop(numbers.popleft()).data)
             while len(self._entries) > self.limits.records or self._bytes > self.limits.bytes:
                 self._drop_oldest()
-        for listener in self._listeners:
-            listener(reconcile)
+        self._notify(reconcile)
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
-        """Notify a listener of every reconcile from now on, on the thread that adds it; return what ends that."""
+    def add_call(self, call: WebhookCall) -> None:
+        """Remember a review of a webhook, and notify the listeners."""
+        self._calls.append(call)
+        self._notify(call)
+
+    def add_leadership(self, change: LeadershipChange) -> None:
+        """Remember that this process began or ceased to lead, and notify the listeners."""
+        self._leadership.append(change)
+        self._notify(change)
+
+    def _notify(self, record: object) -> None:
+        for listener in self._listeners.get(type(record), ()):
+            try:
+                listener(record)
+            except Exception:  # noqa: BLE001 - a view must not keep the others from seeing the record
+                _log.exception("a listener of the history failed")
+
+    @overload
+    def listen(self, listener: Callable[[Reconcile], None]) -> Callable[[], None]: ...
+
+    @overload
+    def listen(self, listener: Callable[[R], None], to: type[R]) -> Callable[[], None]: ...
+
+    def listen(self, listener: Callable[[Any], None], to: type = Reconcile) -> Callable[[], None]:
+        """Notify a listener of every record of a type from now on, on the thread that adds it; return what ends that.
+
+        It must not wait.
+        """
         with self._lock:
-            self._listeners = (*self._listeners, listener)
+            self._listeners = {**self._listeners, to: (*self._listeners.get(to, ()), listener)}
 
         def end() -> None:
             with self._lock:
-                self._listeners = tuple(one for one in self._listeners if one is not listener)
+                left = tuple(one for one in self._listeners[to] if one is not listener)
+                self._listeners = {**self._listeners, to: left}
 
         return end
+
+    def calls(self) -> list[WebhookCall]:
+        """Return the newest reviews of webhooks, oldest first."""
+        return list(self._calls)
+
+    def leadership(self) -> list[LeadershipChange]:
+        """Return when this process began or ceased to lead, oldest first."""
+        return list(self._leadership)
 
     def of(self, name: ObjectName) -> list[Reconcile]:
         """Return what is remembered of one object, oldest first."""
@@ -140,6 +189,24 @@ class History:
         numbers.popleft()
         if not numbers:
             del self._by_object[entry.object]
+
+
+def _without_details(reconcile: Reconcile) -> Reconcile:
+    """Return a record that keeps how a run began and ended, and what it did without the fields and texts."""
+    return replace(
+        reconcile,
+        causes=tuple(replace(one, changes=()) for one in reconcile.causes[:_KEPT]),
+        reads=reconcile.reads[:_KEPT],
+        writes=tuple(
+            replace(one, changes=(), more_changes=len(one.changes) + one.more_changes, error=one.error[:_TEXT])
+            for one in reconcile.writes[:_KEPT]
+        ),
+        external_writes=reconcile.external_writes[:_KEPT],
+        events=tuple(replace(one, message=one.message[:_TEXT]) for one in reconcile.events[:_KEPT]),
+        conditions=tuple(replace(one, message=one.message[:_TEXT]) for one in reconcile.conditions[:_KEPT]),
+        message=reconcile.message[:_TEXT],
+        is_cut=True,
+    )
 
 
 _decode = Decoder(Reconcile).decode

@@ -14,11 +14,12 @@ from steersman.objects.identity import ObjectKey
 
 
 class ObjectName(NamedTuple):
-    """An object as people call it: its kind, namespace and name."""
+    """An object as people call it: its kind, namespace and name; the group tells equal kinds of two groups apart."""
 
     kind: str
     namespace: str
     name: str
+    group: str = ""
 
     @property
     def key(self) -> ObjectKey:
@@ -74,6 +75,10 @@ class CauseRecord(Struct, frozen=True, omit_defaults=True):
     #: The fields of its spec that changed, as far as they were compared.
     changes: tuple[FieldChange, ...] = ()
 
+    def __str__(self) -> str:
+        subject = "" if self.object is None else f"{self.object} "
+        return f"{subject}{self.type}{f' ({self.detail})' if self.detail else ''}"
+
 
 class Read(Struct, frozen=True, omit_defaults=True):
     """Objects of one kind that a reconcile read together."""
@@ -86,6 +91,9 @@ class Read(Struct, frozen=True, omit_defaults=True):
     version: str = ""
     #: Seconds since the cache last heard from the server; ``None`` for a read from the server itself.
     age: float | None = None
+    #: Of a request to the server: when it was sent, in seconds after the run began, and how long it took.
+    at: float = 0.0
+    seconds: float = 0.0
 
 
 class Verb(StrEnum):
@@ -113,6 +121,21 @@ class WriteRecord(Struct, frozen=True, omit_defaults=True):
     more_changes: int = 0
     #: Why it failed.
     error: str = ""
+    #: When it was sent, in seconds after the run began, and how long it took.
+    at: float = 0.0
+    seconds: float = 0.0
+
+
+class WriteResult(StrEnum):
+    """Result of a write to another system."""
+
+    SUCCEEDED = "succeeded"
+    #: It raised: it may or may not have been carried out.
+    FAILED = "failed"
+    #: It was cancelled while under way: it may or may not have been carried out.
+    INTERRUPTED = "interrupted"
+    #: This process does not lead any more: it was not sent.
+    REFUSED = "refused"
 
 
 class ExternalWriteRecord(Struct, frozen=True, omit_defaults=True):
@@ -120,8 +143,10 @@ class ExternalWriteRecord(Struct, frozen=True, omit_defaults=True):
 
     system: str
     description: str
-    result: str
+    result: WriteResult
     seconds: float
+    #: When it began, in seconds after the run did.
+    at: float = 0.0
 
 
 class EventRecord(Struct, frozen=True, omit_defaults=True):
@@ -148,6 +173,10 @@ class ConditionRecord(Struct, frozen=True, omit_defaults=True):
         if self.status == REMOVED:
             return f"{self.type} removed"
         return f"{self.type}={self.status}{f' ({self.reason})' if self.reason else ''}"
+
+
+#: The reason of an object that does not decode: it was not reconciled, and is given up until it changes.
+MALFORMED = "Malformed"
 
 
 class Result(StrEnum):
@@ -200,11 +229,47 @@ class Reconcile(Struct, frozen=True, omit_defaults=True, kw_only=True):
     reason: str = ""
     message: str = ""
     next: Next = Next()
+    #: Seconds until the next run that the author asked for: ``ctx.requeue_after``, ``Retry``, the end of a pause.
+    again_after: float | None = None
+    #: Whether it ran although the caches did not show in time what the run before it had written.
+    is_stale: bool = False
+    #: Whether it exceeded its time limit, and whether it ended in an exception that would end a program.
+    is_timeout: bool = False
+    is_panic: bool = False
+    #: Whether details are missing, because there were too many to keep.
+    is_cut: bool = False
 
     @property
     def is_failure(self) -> bool:
         """Whether it ended in an exception, or gave up."""
         return self.result in (Result.FAILED, Result.GAVE_UP)
+
+
+class WebhookCall(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One review that the API server sent to a webhook of the operator. It holds nothing of the reviewed object."""
+
+    #: The path of the webhook.
+    webhook: str
+    started: datetime
+    seconds: float
+    #: The HTTP status of the response; 499 if the API server closed the connection before. A denial has status 200.
+    status: int
+    #: What the API server wanted to know, and about which object; empty if the review could not be read.
+    operation: str = ""
+    object: ObjectName | None = None
+    #: Whether the request was allowed; ``None`` for conversions and failures. ``message`` says why not.
+    is_allowed: bool | None = None
+    message: str = ""
+
+
+class LeadershipChange(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """This process began or ceased to lead."""
+
+    at: datetime
+    is_leader: bool
+    lease: str
+    identity: str = ""
+    reason: str = ""
 
 
 class KeyPhase(StrEnum):

@@ -10,6 +10,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from steersman.history.history import History
+from steersman.history.recordings import Recording
 from steersman.history.records import ConditionRecord, KeyPhase, ObjectName, ObjectView, Result
 
 
@@ -114,6 +115,9 @@ class Introspection(Protocol):
 
     def view(self, name: ObjectName) -> ObjectView:
         """Return all that is known of one object; one that is not there has ``exists`` false."""
+
+    def recordings(self, name: ObjectName) -> list[Recording] | None:
+        """Return what the newest reconciles of an object read and sent; ``None`` if that is not recorded."""
 
     def tree(self, name: ObjectName) -> TreeNode | None:
         """Return an object and what it owns, as far as the caches show it; ``None`` if it is not there."""

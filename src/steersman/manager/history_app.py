@@ -5,12 +5,13 @@
     GET /overview                                     an `Overview`
     GET /objects                                      a list of `ObjectSummary`
     GET /object?resource=NAME&namespace=NAME&name=NAME   an `ObjectView`; the resource by any of its names
+    GET /recordings?…                                 a list of `Recording` of an object, named as above
 
 It only reads. What it serves is masked, but not public: it listens on private sockets and on loopback only.
 """
 
 from collections.abc import Callable, Iterable
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -21,6 +22,9 @@ from steersman.protocol.http import Exchange, Request, Response
 
 #: The port on which an operator in a pod answers, on loopback: only a port-forward and containers of the pod reach it.
 HISTORY_PORT = 8082
+#: Characters of a request that an error quotes.
+_SHOWN = 100
+_NOT_RECORDED = "this operator does not record what reconciles read: run it with --record, or use `steer dev`"
 _JSON = [("content-type", "application/json"), ("cache-control", "no-store")]
 
 
@@ -33,28 +37,35 @@ class HistoryApp:
         self._pages: dict[str, Callable[[dict[str, str]], Response]] = {
             "/overview": lambda _: _answer(source.overview()),
             "/objects": lambda _: _answer(source.summaries()),
-            "/object": self._object,
+            "/object": lambda query: self._about(query, lambda name: _answer(source.view(name))),
+            "/recordings": lambda query: self._about(query, self._recordings),
         }
 
     def handle(self, request: Request, exchange: Exchange) -> None:
         """Answer one request."""
-        url = urlsplit(request.target)
-        page = self._pages.get(url.path)
+        path, _, query = request.target.partition("?")
+        page = self._pages.get(path)
         if request.method != "GET":
             exchange.respond(_error(405, "only GET is possible here"))
         elif page is None:
-            exchange.respond(_error(404, f"there is no page {url.path}; there are {', '.join(self._pages)}"))
+            exchange.respond(_error(404, f"there is no page {path[:_SHOWN]!r}; there are {', '.join(self._pages)}"))
         else:
-            exchange.respond(page(dict(parse_qsl(url.query))))
+            exchange.respond(page(dict(parse_qsl(query))))
 
-    def _object(self, query: dict[str, str]) -> Response:
+    def _recordings(self, name: ObjectName) -> Response:
+        found = self._source.recordings(name)
+        if found is None:
+            return _error(409, _NOT_RECORDED)
+        return _answer(found)
+
+    def _about(self, query: dict[str, str], answer: Callable[[ObjectName], Response]) -> Response:
         asked = query.get("resource", "")
         found = next((one for one in self._resources if _is_called(one, asked)), None)
         if found is None:
             known = ", ".join(sorted(one.gvk.kind for one in self._resources)) or "none"
-            return _error(404, f"the operator reconciles no {asked!r}; it reconciles {known}")
+            return _error(404, f"the operator reconciles no {asked[:_SHOWN]!r}; it reconciles {known}")
         namespace = query.get("namespace", "") if found.namespaced else ""
-        return _answer(self._source.view(ObjectName(found.gvk.kind, namespace, query.get("name", ""))))
+        return answer(ObjectName(found.gvk.kind, namespace, query.get("name", ""), found.gvk.group))
 
 
 def _is_called(resource: ApiResource, name: str) -> bool:

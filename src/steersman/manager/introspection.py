@@ -15,6 +15,7 @@ from steersman.clock import Clock
 from steersman.controller.controller import Controller
 from steersman.errors import DecodeError
 from steersman.history.history import History
+from steersman.history.recordings import Recording, Recordings
 from steersman.history.records import ConditionRecord, KeyPhase, KeyState, ObjectName, ObjectView
 from steersman.history.state import (
     CacheState,
@@ -27,6 +28,7 @@ from steersman.history.state import (
 from steersman.informer.informer import Informer
 from steersman.informer.record import Record
 from steersman.objects.codec import decode_as
+from steersman.objects.identity import GroupVersionKind
 from steersman.version import __version__
 from steersman.workqueue.pending import Place
 
@@ -60,6 +62,7 @@ class OperatorFacts(Struct, frozen=True):
     cluster: str
     namespaces: tuple[str, ...]
     started: datetime
+    recordings: Recordings | None = None
 
 
 class LiveIntrospection:
@@ -108,17 +111,21 @@ class LiveIntrospection:
 
     def view(self, name: ObjectName) -> ObjectView:
         """Return all that is known of one object; one that is not there has ``exists`` false."""
-        reconciles = tuple(self.history.of(name))
+        absent = ObjectView(object=name, exists=False, reconciles=tuple(self.history.of(name)))
         for controller in self._controllers():
-            if controller.reconciler.resource.gvk.kind != name.kind:
+            gvk = controller.reconciler.resource.gvk
+            if not _is_called(name, gvk):
                 continue
+            full = name._replace(group=gvk.group)
+            reconciles = tuple(self.history.of(full))
             cache = controller.find(controller.reconciler.kind)
             record = cache.store.get(name.key) if cache is not None else None
             if record is None:
+                absent = ObjectView(object=full, exists=False, reconciles=reconciles) if reconciles else absent
                 continue
             shown = _shown(record)
             return ObjectView(
-                object=name,
+                object=full,
                 is_deleting=record.is_deleting,
                 generation=record.generation,
                 observed_generation=shown.observed_generation,
@@ -126,20 +133,26 @@ class LiveIntrospection:
                 state=self._key_state(controller, record),
                 reconciles=reconciles,
             )
-        return ObjectView(object=name, exists=False, reconciles=reconciles)
+        return absent
+
+    def recordings(self, name: ObjectName) -> list[Recording] | None:
+        """Return what the newest reconciles of an object read and sent; ``None`` if that is not recorded."""
+        kept = self._facts.recordings
+        return None if kept is None else kept.of(self.view(name).object)
 
     def tree(self, name: ObjectName) -> TreeNode | None:
         """Return an object and what it owns, as far as the caches show it; ``None`` if it is not there."""
         for informer in self._informers():
-            if informer.resource.gvk.kind == name.kind and (record := informer.store.get(name.key)) is not None:
-                return self._node(name.kind, record, _DEPTH)
+            gvk = informer.resource.gvk
+            if _is_called(name, gvk) and (record := informer.store.get(name.key)) is not None:
+                return self._node(gvk, record, _DEPTH)
         return None
 
-    def _node(self, kind: str, record: Record, depth: int) -> TreeNode:
+    def _node(self, gvk: GroupVersionKind, record: Record, depth: int) -> TreeNode:
         shown = _shown(record)
         ready = next((one for one in _conditions(shown) if one.type in ("Ready", "Available")), None)
         return TreeNode(
-            object=ObjectName(kind, *record.key),
+            object=ObjectName(gvk.kind, *record.key, gvk.group),
             ready=ready.status if ready is not None else "",
             detail=(ready.message if ready is not None else "") or shown.phase or "",
             children=tuple(self._children(record, depth - 1)) if depth else (),
@@ -151,7 +164,7 @@ class LiveIntrospection:
             for record in informer.store.records():
                 if record.uid not in seen and any(one.uid == owner.uid for one in record.owners):
                     seen.add(record.uid)
-                    yield self._node(informer.resource.gvk.kind, record, depth)
+                    yield self._node(informer.resource.gvk, record, depth)
 
     def _controller_state(self, controller: Controller[Any]) -> ControllerState:
         gvk, resource = controller.reconciler.resource.gvk, controller.reconciler.resource
@@ -175,7 +188,8 @@ class LiveIntrospection:
         )
 
     def _summary(self, controller: Controller[Any], record: Record) -> ObjectSummary:
-        name = ObjectName(controller.reconciler.resource.gvk.kind, *record.key)
+        gvk = controller.reconciler.resource.gvk
+        name = ObjectName(gvk.kind, *record.key, gvk.group)
         shown, state, last = _shown(record), self._key_state(controller, record), self.history.last(name)
         summary = ObjectSummary(
             object=name,
@@ -205,6 +219,11 @@ class LiveIntrospection:
             return self._clock.now() + timedelta(seconds=max(monotonic - self._clock.monotonic(), 0.0))
         except OverflowError:  # further away than the calendar
             return None
+
+
+def _is_called(name: ObjectName, gvk: GroupVersionKind) -> bool:
+    """Return whether a name is of that kind; without a group it is of any."""
+    return name.kind == gvk.kind and name.group in ("", gvk.group)
 
 
 def _records(informer: Informer[Any] | None) -> list[Record]:

@@ -8,7 +8,9 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
-from steersman.clock import RealClock
+from msgspec import Struct
+
+from steersman.clock import Clock, RealClock
 from steersman.concurrency import background
 from steersman.errors import ConfigError
 from steersman.json_types import JsonObject
@@ -17,6 +19,7 @@ from steersman.manager.operator import Operator
 from steersman.manager.process.watchdog import log_stall, watch_event_loop
 from steersman.serving.private_socket import socket_path
 from steersman.serving.server import Listen
+from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig, Login
 from steersman.transport.http.transport import HttpTransport
 from steersman.version import __version__
@@ -27,6 +30,15 @@ _log = logging.getLogger("steersman.manager")
 _COLLECT_AFTER = (50_000, 20, 50)
 
 
+class DevelopmentHooks(Struct, frozen=True, kw_only=True):
+    """What `steer dev` puts between operators and the world, so that a person can interfere."""
+
+    #: The time of the operators' timers; their connection keeps real time.
+    clock: Clock
+    #: Returns what stands before the operators' connection.
+    wrap: Callable[[Transport], Transport]
+
+
 async def run_operators(
     operators: Sequence[Operator],
     config: ClusterConfig,
@@ -34,17 +46,21 @@ async def run_operators(
     stop: asyncio.Event,
     *,
     beside: Callable[[Manager], Coroutine[Any, Any, None]] | None = None,
+    development: DevelopmentHooks | None = None,
 ) -> None:
     """Run operators against a cluster until ``stop`` is set; an exception that ends them earlier is raised.
 
     An election runs in a thread with a connection of its own. ``beside`` runs next to the manager and ends with it.
     """
     _log.info("starting", extra=start_fields(operators, config, options))
-    clock = RealClock()
-    transport = HttpTransport(config, clock=clock)
+    real = RealClock()
+    clock: Clock = real
+    transport: Transport = HttpTransport(config, clock=real)
+    if development is not None:
+        clock, transport = development.clock, development.wrap(transport)
     options = replace(
         options,
-        elector_transport=lambda: HttpTransport(config, clock=clock),
+        elector_transport=lambda: HttpTransport(config, clock=real),
         cluster=config.server,
         history=(*_private_sockets(), *options.history),
     )
@@ -56,7 +72,7 @@ async def run_operators(
 
     try:
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(watch_event_loop(clock, on_stall=on_stall))
+            await stack.enter_async_context(watch_event_loop(real, on_stall=on_stall))
             running = await stack.enter_async_context(background(manager.run(), name="manager"))
             if beside is not None:
                 await stack.enter_async_context(background(beside(manager), name="beside"))

@@ -25,7 +25,7 @@ part of every client of a controller.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -37,10 +37,14 @@ from steersman.concurrency import background, cleanup, wait_ready
 from steersman.controller.controller import Controller
 from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions
-from steersman.controller.reports.observer import FailureListener, ignore_failure
+from steersman.controller.reports.failures import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
+from steersman.controller.run.recording import RecordingTransport
 from steersman.errors import ConfigError, LeadershipLost
 from steersman.history.history import History
+from steersman.history.recordings import Recordings
+from steersman.history.records import ObjectName
+from steersman.history.redaction import SecretMemory
 from steersman.history.state import LeadershipState
 from steersman.informer.changes import Change
 from steersman.informer.informer import Informer, Selection
@@ -98,6 +102,9 @@ class ManagerOptions:
     history: tuple[Listen, ...] = ()
     #: Where the web view is served, and to whom; ``None`` for nowhere.
     web_view: WebViewServing | None = None
+    #: Keep what reconciles read and send, for tests and replays: each operator's ``module:name`` by its name.
+    #: ``None`` keeps nothing.
+    record: Mapping[str, str] | None = None
     #: Seconds that current runs get to finish.
     grace: float = 30.0
     #: Seconds that caches get to sync.
@@ -139,6 +146,10 @@ class Manager:
             self.metrics.include(operator.metrics)
         #: What the operators did and why.
         self.history = History()
+        self.history.listen(self.metrics.count)
+        self._secrets = SecretMemory()
+        #: What the newest reconciles read and sent; ``None`` unless that was asked for.
+        self.recordings = None if self._options.record is None else Recordings()
         self._informers: Informers | None = None
         self.health = Checks()
         self.readiness = Checks()
@@ -169,6 +180,12 @@ class Manager:
         """Whether every controller has handled all changes that its caches have received."""
         return all(controller.is_idle for controller in self._controllers)
 
+    def reconcile_now(self, name: ObjectName) -> bool:
+        """Request a run of an object; return whether an operator reconciles it."""
+        kinds = [(one, one.reconciler.resource.gvk) for one in self._controllers]
+        found = [one for one, gvk in kinds if name.kind == gvk.kind and name.group in ("", gvk.group)]
+        return sum(controller.reconcile_now(name.key) for controller in found) > 0
+
     async def wait_ready(self) -> None:
         """Wait until every controller runs."""
         await self._ready.wait()
@@ -188,7 +205,9 @@ class Manager:
             await self._serve_probes(stack)
             await self._serve_history(stack)
             if self._options.web_view is not None:
-                view = serving_web_view(self._options.web_view, self.introspection, self._operators, self._clock)
+                serving = self._options.web_view
+                actions = None if serving.make_actions is None else serving.make_actions(self.reconcile_now)
+                view = serving_web_view(serving, self.introspection, self._operators, self._clock, actions)
                 await stack.enter_async_context(view)
             leadership = self._leadership = await stack.enter_async_context(self._election())
             informers = self._informers = Informers(ApiConnection(self._transport, self._clock, self._randomness))
@@ -262,6 +281,7 @@ class Manager:
             self._options.cluster,
             self._options.namespaces,
             self._started,
+            self.recordings,
         )
         return LiveIntrospection(
             facts,
@@ -295,6 +315,8 @@ class Manager:
         transport: Transport = self._transport
         if leadership is not None:
             transport = FencedTransport(transport, leadership)
+        if self.recordings is not None:
+            transport = RecordingTransport(transport)
         self._controllers.clear()
         self._background.clear()
         for operator in self._operators:
@@ -334,6 +356,7 @@ class Manager:
         fence: WriteFence | None,
     ) -> Controller[Any]:
         name = reconciler.name
+        self.metrics.controller(name, reconciler.options.workers)
         options = ControllerOptions(
             client=client,
             informers=informers,
@@ -344,7 +367,9 @@ class Manager:
             carry_out=self._options.carry_out,
             namespaces=self._options.namespaces,
             history=self.history,
-            observer=self.metrics.controller(name, reconciler.options.workers),
+            recordings=self.recordings,
+            target=(self._options.record or {}).get(client.field_manager, ""),
+            secrets=self._secrets,
             queue_observer=self.metrics.queue(name),
             on_failure=self._options.on_failure,
         )

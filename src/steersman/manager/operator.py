@@ -14,6 +14,7 @@ from steersman.errors import DeclarationError
 from steersman.manager.permission import Permission
 from steersman.manager.runnable import Runnable
 from steersman.objects.resource import KubeObject, resource_of
+from steersman.protocol.http import Request, Response
 from steersman.webhook.declarations import AdmissionDeclarations
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ class Operator(AdmissionDeclarations):
         self._declared: list[type[KubeObject]] = []
         self._permissions: list[Permission] = []
         self._declined: list[Permission] = []
+        self._planned_services: dict[str, Callable[[Request], Response]] = {}
+        #: Why the operator cannot be planned; empty if it can.
+        self.not_planned = ""
 
     def reconciler(  # noqa: PLR0913 - the author's options, each by its name, where the author reads them
         self,
@@ -115,6 +119,17 @@ class Operator(AdmissionDeclarations):
         """Remove an RBAC permission that reconcilers imply: ``decline(Pod, "delete")`` if pods are never deleted."""
         self._declined.append(Permission(kind, verbs, subresource))
 
+    def plan_service(self, url: str, answer: Callable[[Request], Response]) -> None:
+        """Declare what a server answers to writes of ``ctx.http`` that a plan records instead of making them.
+
+        Reads are made. Without a double, the answer to a write is ``202`` without content.
+        """
+        self._planned_services[url] = answer
+
+    def refuse_plan(self, reason: str) -> None:
+        """Declare that the operator cannot be planned, such as for a driver that writes to a database by itself."""
+        self.not_planned = reason
+
     def background(self, function: BackgroundFunction) -> BackgroundFunction:
         """Decorate a function that runs while the reconcilers do: ``async def beat(client, clock)``.
 
@@ -153,6 +168,11 @@ class Operator(AdmissionDeclarations):
     def background_functions(self) -> tuple[BackgroundFunction, ...]:
         """Functions that run while the reconcilers do."""
         return tuple(self._background)
+
+    @property
+    def planned_services(self) -> dict[str, Callable[[Request], Response]]:
+        """Functions that answer for HTTP services in a plan, by URL."""
+        return dict(self._planned_services)
 
     @property
     def servers(self) -> tuple[Runnable, ...]:

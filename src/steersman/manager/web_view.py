@@ -1,15 +1,21 @@
-"""Serving the web view of a running operator. It shows, and changes nothing."""
+"""Serving the web view of a running operator. Without `Actions`, as in production, it shows and changes nothing."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
 from steersman.clock import Clock
+from steersman.history.records import ObjectName
 from steersman.history.state import Introspection
 from steersman.manager.operator import Operator
 from steersman.serving.server import Listen, Server
 from steersman.webview.access import AccessRules
+from steersman.webview.actions import Actions
+
+#: Requests a run of an object; returns whether an operator reconciles it.
+ReconcileNow: TypeAlias = Callable[[ObjectName], bool]
 
 
 class WebViewServing(Struct, frozen=True, kw_only=True):
@@ -21,11 +27,17 @@ class WebViewServing(Struct, frozen=True, kw_only=True):
     settings: Mapping[str, str] = field(default_factory=dict)
     #: Called with the address, which contains the token, when the page can be opened.
     on_ready: Callable[[str], None]
+    #: Creates what a person may do from the page; ``None`` makes it read-only.
+    make_actions: Callable[[ReconcileNow], Actions] | None = None
 
 
 @asynccontextmanager
 async def serving_web_view(
-    serving: WebViewServing, source: Introspection, operators: Sequence[Operator], clock: Clock
+    serving: WebViewServing,
+    source: Introspection,
+    operators: Sequence[Operator],
+    clock: Clock,
+    actions: Actions | None = None,
 ) -> AsyncIterator[None]:
     """Serve the web view inside the block."""
     # Loaded here: most operators have no web view, and need neither the page nor the schema compiler.
@@ -33,7 +45,7 @@ async def serving_web_view(
     from steersman.webview.app import WebViewApp, WebViewOptions  # noqa: PLC0415 - see above
 
     definitions = tuple(definition.content for definition in operator_definitions(operators))
-    options = WebViewOptions(access=serving.access, settings=serving.settings, definitions=definitions)
+    options = WebViewOptions(access=serving.access, settings=serving.settings, definitions=definitions, actions=actions)
     app = WebViewApp(source, options, clock)
     try:
         async with Server(app, clock=clock, listen=serving.listen) as server:

@@ -48,10 +48,13 @@ class _Impossible(Exception):  # noqa: N818 - not an error: this value is left o
 
 
 def generated(
-    schema: CompiledSchema, api_version: str, kind: str, *, count: int, seed: int = 0
+    schema: CompiledSchema, api_version: str, kind: str, *, count: int, seed: int = 0, limit: int = _LIMIT
 ) -> Iterator[JsonObject]:
-    """Yield ``count`` generated objects of a kind; fewer if valid ones are not found."""
-    maker = _Generator(Randomness(seed))
+    """Yield ``count`` generated objects of a kind; fewer if valid ones are not found.
+
+    Numbers whose schema has only one bound, or none, are at most ``limit`` away from it.
+    """
+    maker = _Generator(Randomness(seed), limit)
     for place in range(count):
         for _ in range(_TRIES):
             share = (1.0, 0.0)[place] if place < 2 else _SOME  # noqa: PLR2004 - all, only required, then some
@@ -67,8 +70,9 @@ def generated(
 
 
 class _Generator:
-    def __init__(self, randomness: Randomness) -> None:
+    def __init__(self, randomness: Randomness, limit: int) -> None:
         self._randomness = randomness
+        self._limit = limit
         #: How likely a field is there that need not be.
         self._share = 1.0
 
@@ -154,7 +158,7 @@ class _Generator:
         return text[:most]
 
     def _integer(self, node: Structural) -> int:
-        low, high = _bounds(node.schema)
+        low, high = _bounds(node.schema, self._limit)
         step = int(node.schema.get("multipleOf", 1)) or 1
         first, last = -(-int(low) // step), int(high) // step
         if first > last:
@@ -162,7 +166,7 @@ class _Generator:
         return step * (first + int(self._chance() * (last - first)))
 
     def _number(self, node: Structural) -> float:
-        low, high = _bounds(node.schema)
+        low, high = _bounds(node.schema, self._limit)
         step = node.schema.get("multipleOf")
         if step:
             return float(step * int(high // step))
@@ -177,12 +181,12 @@ class _Generator:
         return values[int(self._chance() * len(values))]
 
 
-def _bounds(schema: JsonObject) -> tuple[float, float]:
+def _bounds(schema: JsonObject, limit: int) -> tuple[float, float]:
     low, high = schema.get("minimum", ABSENT), schema.get("maximum", ABSENT)
     if low is ABSENT and high is ABSENT:
-        return 0, _LIMIT
+        return 0, limit
     if low is ABSENT:
-        low = high - _LIMIT
+        low = high - limit
     if high is ABSENT:
-        high = low + _LIMIT
+        high = low + limit
     return low + bool(schema.get("exclusiveMinimum")), high - bool(schema.get("exclusiveMaximum"))

@@ -42,7 +42,12 @@ def socket_path(process: int | None = None) -> Path:
 
 def live_sockets() -> list[Path]:
     """Return the sockets of processes that run, the newest first."""
-    found = [path for path in socket_directory().glob(f"*{_SUFFIX}") if _runs(path.stem)]
+    return live_files(_SUFFIX)
+
+
+def live_files(suffix: str) -> list[Path]:
+    """Return the files of processes that run, named by their ids and this suffix, the newest first."""
+    found = [path for path in socket_directory().glob(f"*{suffix}") if _runs(path.stem)]
     return sorted(found, key=lambda path: path.lstat().st_mtime, reverse=True)
 
 

@@ -44,6 +44,7 @@ _REFUSALS: dict[str, Callable[[], Response]] = {
     "internal-error": lambda: failure(500, "InternalError", _INJECTED),
     "unavailable": lambda: failure(503, "ServiceUnavailable", _INJECTED),
     "read-error": lambda: failure(500, "InternalError", _INJECTED),
+    "read-unauthorized": lambda: failure(401, "Unauthorized", _INJECTED),
 }
 
 
@@ -61,6 +62,10 @@ class Network:
     deposed_writes: list[str] = field(default_factory=list)
     #: The number of writes at which a run is taken to write without end, and is cut off.
     most_writes: int = 5_000
+    #: Whether there are objects of users; how to recreate all of them, now or soon.
+    has_objects: Callable[[], bool] = lambda: False
+    recreate: Callable[[], Awaitable[None]] | None = None
+    recreate_soon: Callable[[], None] = lambda: None
     chance: Randomness = field(init=False)
 
     def __post_init__(self) -> None:
@@ -129,6 +134,10 @@ class Connection:
         """Wait until the instance crashes or is asked to stop."""
         await self._ended.wait()
 
+    def recreate_soon(self) -> None:
+        """Recreate the objects of users soon."""
+        self._network.recreate_soon()
+
     def later(self, seconds: float, callback: Callable[[], object]) -> Timer:
         """Call back after virtual seconds, whether the instance lives or not."""
         return self._network.clock.call_later(seconds, callback)
@@ -196,7 +205,8 @@ class Connection:
         recording = self._network.recording
         number = len(recording.writes) + 1
         body = b"" if is_confidential(request.target) else request.body
-        step = WriteStep(number, self._instance, request.method, path, self._network.clock.monotonic(), body)
+        now, has_objects = self._network.clock.monotonic(), self._network.has_objects()
+        step = WriteStep(number, self._instance, request.method, path, now, body, has_objects)
         recording.writes.append(step)
         if holder := self._holder():
             self._network.deposed_writes.append(f"write {number}, {step}, although {holder} holds the lease")
@@ -250,7 +260,8 @@ class Connection:
         """Record an event that arrives; return the fault that strikes at it."""
         recording = self._network.recording
         number = len(recording.events) + 1
-        step = EventStep(number, self._instance, collection, frame.type, frame.path, frame.version)
+        has_objects = self._network.has_objects()
+        step = EventStep(number, self._instance, collection, frame.type, frame.path, frame.version, has_objects)
         recording.events.append(step)
         self._trace(f"event {step} {frame.version}")
         fault = self._network.fault_at(step)
@@ -301,8 +312,16 @@ class Connection:
             return app.handle(
                 request, InterceptedExchange(exchange, lambda response: respond(self, exchange, response))
             )
+        if fault.kind == "recreated":
+            return self._after_recreation(app, request, exchange)
         _BEFORE[fault.kind](self, request)
         return app.handle(request, exchange)
+
+    async def _after_recreation(self, app: App, request: Request, exchange: InterceptedExchange) -> None:
+        if self._network.recreate is not None:
+            await self._network.recreate()
+        if not self.is_cut and (work := app.handle(request, exchange)) is not None:
+            await work
 
     def _touch(self, request: Request) -> None:
         path = request.target.partition("?")[0].removesuffix("/status")

@@ -7,11 +7,13 @@ values differ then vary by nature.
 
 import difflib
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from steersman.json_types import JsonObject
 from steersman.simulation.event_loop import NotDeterministic
+from steersman.testing.crashes.end_state import json_text
 
 #: An object's identity: API version, kind, namespace and name, with generated parts replaced.
 Identity: TypeAlias = tuple[str, str, str, str]
@@ -21,6 +23,7 @@ FieldPath: TypeAlias = tuple[str | int, ...]
 Volatile: TypeAlias = dict[Identity, frozenset[FieldPath]]
 
 _VARIES = "<varies>"
+_GENERATION = re.compile(r'("(?:generation|observedGeneration)": )\d+')
 
 
 def learn_volatile(one: list[str], other: list[str]) -> Volatile:
@@ -47,13 +50,20 @@ def mask(state: list[str], volatile: Volatile) -> list[str]:
     return sorted(_masked(text, volatile) for text in state)
 
 
-def difference(expected: list[str], found: list[str]) -> str:
+def without_generations(state: list[str]) -> list[str]:
+    """Return an end without generations: those of an object that was created again count from its own creation."""
+    return [_GENERATION.sub(r"\1<varies>", text) for text in state]
+
+
+def difference(
+    expected: list[str], found: list[str], names: tuple[str, str] = ("undisturbed", "with the fault")
+) -> str:
     """Return the lines in which two ends differ, with a few around them; empty if they are equal."""
     if expected == found:
         return ""
     before = [line for text in expected for line in text.splitlines()]
     after = [line for text in found for line in text.splitlines()]
-    return "\n".join(difflib.unified_diff(before, after, "undisturbed", "with the fault", lineterm="", n=4))
+    return "\n".join(difflib.unified_diff(before, after, *names, lineterm="", n=4))
 
 
 def _masked(text: str, volatile: Volatile) -> str:
@@ -61,7 +71,7 @@ def _masked(text: str, volatile: Volatile) -> str:
     paths = volatile.get(_identity(document))
     if not paths:
         return text
-    return json.dumps(_without(document, paths, ()), indent=2, sort_keys=True, ensure_ascii=False)
+    return json_text(_without(document, paths, ()))
 
 
 def _without(value: Any, paths: frozenset[FieldPath], at: FieldPath) -> Any:

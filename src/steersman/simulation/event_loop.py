@@ -7,6 +7,7 @@ a process or a thread: whatever asks for one would make a run depend on the mach
 import asyncio
 import heapq
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextvars import Context
 from datetime import datetime, timedelta
@@ -33,9 +34,32 @@ class WriteStorm(SteersmanError):  # noqa: N818 - same
 class SimulatedClock(FakeClock):
     """Virtual time that can start again from zero, and can pass while everything stands still."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        #: Resolved one after the other when nothing else can go on without time passing.
+        self._waiting_for_rest: deque[asyncio.Future[None]] = deque()
+
     def reset(self) -> None:
         """Start again from zero, without timers."""
-        super().__init__()
+        self.__init__()  # type: ignore[misc] # everything as at the beginning
+
+    async def settle(self) -> None:
+        """Wait until nothing else can go on without time passing.
+
+        The event loop wakes the caller then, instead of the caller looking in each turn of the loop.
+        """
+        rest = asyncio.get_running_loop().create_future()
+        self._waiting_for_rest.append(rest)
+        await rest
+
+    def wake_at_rest(self) -> bool:
+        """Wake the first caller of ``settle``, as nothing else can go on; return whether there was one."""
+        while self._waiting_for_rest:
+            rest = self._waiting_for_rest.popleft()
+            if not rest.done():
+                rest.set_result(None)
+                return True
+        return False
 
     def stall(self, seconds: float) -> None:
         """Advance the time without running what becomes due meanwhile; it runs afterwards."""
@@ -89,8 +113,8 @@ class _TimePasses:
         self._clock = clock
 
     def select(self, timeout: float | None) -> list[Never]:
-        """Run the next timer if nothing else is ready."""
-        if timeout != 0 and not self._clock.run_next_timer():
+        """Wake who waits for rest if nothing else is ready, or else run the next timer."""
+        if timeout != 0 and not self._clock.wake_at_rest() and not self._clock.run_next_timer():
             raise Stuck(
                 "nothing can go on any more: a task waits for something that never happens, and no timer is set"
             )

@@ -41,6 +41,7 @@ def _place(fault: Fault, recorded: Recording) -> str:
         "write": [str(step) for step in recorded.writes],
         "read": [step.target for step in recorded.reads],
         "event": [str(step) for step in recorded.events],
+        "call": [step.target for step in recorded.calls],
     }.get(fault.place, [])
     if fault.number > len(names):
         return f"{fault.place} {fault.number}"

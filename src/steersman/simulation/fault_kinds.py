@@ -1,15 +1,19 @@
 """The catalogue of faults: every kind has a name, the place where it strikes, and a sentence.
 
 A place is a step of the recorded run: the nth write of the operator, its nth read, the nth event that a watch delivers
-to it, or the nth time that the scenario waits until everything is at rest. Which oracles apply depends on the kind: a
-fault that shows the operator an old state may cost updates, one that only loses an answer may not.
+to it, the nth call of one of its webhooks, or the nth time that the scenario waits until everything is at rest. Which
+oracles apply depends on the kind: a fault that shows the operator an old state may cost updates, one that only loses an
+answer may not.
 """
 
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-Place: TypeAlias = Literal["write", "read", "event", "rest", "seed"]
+Place: TypeAlias = Literal["write", "read", "event", "call", "rest", "seed"]
+#: Writes that the operator may repeat because of the fault: an old state that it sees may cost updates, and for an
+#: object that was deleted and created again everything is done again.
+Repeats: TypeAlias = Literal["nothing", "updates", "everything"]
 
 
 class FaultKind(Struct, frozen=True, kw_only=True):
@@ -20,8 +24,8 @@ class FaultKind(Struct, frozen=True, kw_only=True):
     number: str
     place: Place
     text: str
-    #: Whether a further update of an object is an error. Where the operator sees an old state it may repeat one.
-    counts_updates: bool = True
+    #: What the operator may do more often than without the fault.
+    repeats: Repeats = "nothing"
     #: Whether two replicas with leader election are needed.
     replicas: int = 1
     #: Why it is not tried unless asked for by its name; empty for all others.
@@ -29,9 +33,9 @@ class FaultKind(Struct, frozen=True, kw_only=True):
 
 
 def _kind(
-    name: str, number: str, place: Place, text: str, *, counts_updates: bool = True, replicas: int = 1
+    name: str, number: str, place: Place, text: str, *, repeats: Repeats = "nothing", replicas: int = 1
 ) -> FaultKind:
-    return FaultKind(name=name, number=number, place=place, text=text, counts_updates=counts_updates, replicas=replicas)
+    return FaultKind(name=name, number=number, place=place, text=text, repeats=repeats, replicas=replicas)
 
 
 _ALL = (
@@ -44,7 +48,7 @@ _ALL = (
         "F3",
         "write",
         "another client labels the object right before the write",
-        counts_updates=False,
+        repeats="updates",
     ),
     _kind("too-many-requests", "F4", "write", "the write is refused with 429 and Retry-After"),
     _kind("forbidden", "F4", "write", "the write is refused once with 403"),
@@ -57,36 +61,57 @@ _ALL = (
     _kind("slow-response", "F4", "write", "the write is carried out, and its response comes 20 s late"),
     _kind("read-error", "F4", "read", "the read is answered with 500"),
     _kind("read-lost", "F4", "read", "the connection of the read breaks"),
+    _kind("read-unauthorized", "F13", "read", "the token has expired: the read is refused once with 401"),
     _kind("unauthorized", "F13", "write", "the token has expired: the write is refused once with 401"),
     _kind("watch-reset", "F5", "event", "the watch breaks right before the event"),
     _kind("watch-closed", "F5", "event", "the server ends the watch right before the event"),
     _kind("watch-torn", "F5", "event", "the watch breaks in the middle of the event"),
-    _kind("watch-expired", "F5", "event", "the watch ends with 410 Expired instead of the event", counts_updates=False),
+    _kind("watch-expired", "F5", "event", "the watch ends with 410 Expired instead of the event", repeats="updates"),
     _kind("watch-error", "F5", "event", "the watch ends with 500 instead of the event"),
-    _kind("watch-silent", "F5", "event", "the watch stays open and delivers nothing any more", counts_updates=False),
+    _kind("watch-throttled", "F5", "event", "the watch ends with 429 instead of the event"),
+    _kind("watch-silent", "F5", "event", "the watch stays open and delivers nothing any more", repeats="updates"),
     _kind("event-duplicated", "F6", "event", "the event arrives twice"),
     _kind(
         "event-delayed",
         "F6",
         "event",
         "the event and all later ones of its watch arrive only when the operator is idle",
-        counts_updates=False,
+        repeats="updates",
     ),
     _kind(
         "events-unobserved",
         "F6",
         "event",
         "the watch falls behind from this event on, and the history is compacted before it catches up",
-        counts_updates=False,
+        repeats="updates",
     ),
     FaultKind(
         name="stale-restart",
         number="F7",
         place="rest",
         text="the operator restarts and reads one resource from a replica that lags behind",
-        counts_updates=False,
+        repeats="updates",
         exotic="informers start with a consistent list, which API servers since 1.31 never answer with an old state",
     ),
+    _kind(
+        "recreated",
+        "F8",
+        "write",
+        "users delete their objects right before the write, and create them again with the same names",
+        repeats="everything",
+    ),
+    _kind(
+        "recreated-at-event",
+        "F8",
+        "event",
+        "users delete their objects at the event, and create them again with the same names",
+        repeats="everything",
+    ),
+    _kind("webhook-down", "F12", "call", "the webhook cannot be reached"),
+    _kind("webhook-silent", "F12", "call", "the webhook never answers"),
+    _kind("webhook-error", "F12", "call", "the webhook answers with 500"),
+    _kind("webhook-wrong-uid", "F12", "call", "the webhook answers for another request"),
+    _kind("webhook-garbage", "F12", "call", "the webhook answers with something that is not a patch, nor an object"),
     _kind("restart", "F14", "rest", "the operator is killed and started again while everything is at rest"),
     _kind("shutdown", "F14", "write", "the operator is asked to stop at the write, and started again"),
     _kind("clock-ahead", "F10", "write", "the operator's wall clock jumps ahead by one hour"),
@@ -98,7 +123,7 @@ _ALL = (
         "F11",
         "write",
         "the leader of two replicas loses its network at the write, for 60 s",
-        counts_updates=False,
+        repeats="updates",
         replicas=2,
     ),
     _kind(
@@ -106,7 +131,7 @@ _ALL = (
         "F11",
         "write",
         "the leader of two replicas crashes after the write, and the other one takes over",
-        counts_updates=False,
+        repeats="updates",
         replicas=2,
     ),
 )
@@ -118,7 +143,7 @@ KINDS = {kind.name: kind for kind in _ALL}
 SKIPPED = {
     "F2": "crashes at awaits that neither write nor receive anything: from outside they look like another crash",
     "F4": "404, AlreadyExists and 422 for a valid write: a server that answers so is wrong, not faulty",
-    "F8": "deleting and recreating the user's object is part of a scenario",
-    "F12": "webhook outages: cluster.running tests call webhooks; faults at their calls are not enumerated",
-    "F15": "pairs of faults run only if asked for (with_pairs=)",
+    "F11": "a lease that is deleted or edited by hand: whoever does so takes the lease from its holder",
+    "F12": "a conversion that loses a field: that is the author's function; steersman.testing checks its round trip",
+    "F14": "a second SIGTERM and a drain timeout: both end the process, as a crash does",
 }

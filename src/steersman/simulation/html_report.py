@@ -20,9 +20,10 @@ pre { overflow-x: auto; padding: .75rem; background: #8881; }
 def html_report(report: Report) -> str:
     """Return the page; it needs nothing from outside."""
     rows = "\n".join(
-        f"<tr><td>{escape(name)}</td><td>{number}</td><td>{escape(KINDS[name].text)}</td>"
-        f'<td class="number">{tried}</td><td class="number{" failed" if failed else ""}">{failed}</td></tr>'
-        for name, number, tried, failed in report.coverage()
+        f"<tr><td>{escape(one.fault)}</td><td>{one.number}</td><td>{escape(KINDS[one.fault].text)}</td>"
+        f'<td class="number">{one.tried}</td><td class="number{" failed" if one.failed else ""}">{one.failed}</td>'
+        f'<td class="number">{one.missed}</td></tr>'
+        for one in report.coverage()
     )
     failures = "\n".join(
         f"<h3>{escape(str(one.plan))}</h3>\n"
@@ -38,7 +39,7 @@ def html_report(report: Report) -> str:
 <body>
 <h1>{title}</h1>
 <table>
-<tr><th>fault</th><th></th><th>what happens</th><th>tried</th><th>failed</th></tr>
+<tr><th>fault</th><th></th><th>what happens</th><th>tried</th><th>failed</th><th>not reached</th></tr>
 {rows}
 </table>
 <h2>Failures</h2>

@@ -10,15 +10,17 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from steersman.concurrency import background, wait_ready
-from steersman.controller.reports.observer import ReconcileFailure
+from steersman.controller.reports.failures import ReconcileFailure
 from steersman.errors import LeadershipLost, SteersmanError
 from steersman.manager.leader.election import ElectionOptions
+from steersman.manager.leader.lease import LeaseTiming
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.protocol.http import App
 from steersman.simulation.connection import Connection, Network
 from steersman.simulation.event_loop import InstanceClock, NotDeterministic, WriteStorm
 from steersman.simulation.plans import View
+from steersman.simulation.simulated_webhooks import SimulatedWebhooks
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.fresh_import import ImportedOperator
 from steersman.testing.crashes.scenarios import webhook_service
@@ -30,6 +32,8 @@ OperatorSource: TypeAlias = Operator | str | Callable[[], Operator]
 
 #: The lease of the replicas of a simulated operator.
 LEASE = ("kube-system", "simulated-operator")
+#: As usual, but with fewer renewals: each is a request, and minutes pass in a run.
+_TIMING = LeaseTiming(retry=5.0)
 #: Virtual seconds until a process that ended is started again, and how often that is done.
 _RESTART_DELAY = 1.0
 _MOST_RESTARTS = 20
@@ -95,7 +99,7 @@ class Instance:
         cluster = replica.cluster
 
         def serve(namespace: str, service: str, app: App) -> None:
-            replica.webhooks.open(app)
+            replica.webhooks.open(SimulatedWebhooks(replica.network, app))
             cluster.serve_webhooks(namespace, service, replica.webhooks)
 
         def on_failure(failure: ReconcileFailure) -> None:
@@ -173,7 +177,7 @@ class Replica:
         if self._replicas == 1:
             return None
         namespace, name = LEASE
-        return ElectionOptions(name=name, namespace=namespace, identity=self.identity)
+        return ElectionOptions(name=name, namespace=namespace, identity=self.identity, timing=_TIMING)
 
     def holder(self) -> str:
         """Return the replica that holds the lease, if it is another one."""

@@ -18,15 +18,20 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from steersman.errors import SteersmanError, WaitTimeout
-from steersman.simulation.end_states import Volatile, difference, mask
+from steersman.simulation.end_states import Volatile, difference, mask, without_generations
 from steersman.simulation.event_loop import Stuck, WriteStorm
+from steersman.simulation.fault_kinds import Repeats
 from steersman.simulation.run import Outcome
 from steersman.testing.crashes.change_counts import Verb, excess
 from steersman.testing.failures import Expected
 
 _ORPHAN = '"uid": "<uid of something gone>"'
-_EVERY: frozenset[Verb] = frozenset({"created", "updated", "deleted"})
-_DRASTIC: frozenset[Verb] = frozenset({"created", "deleted"})
+#: Changes that must not happen more often, by what a fault lets an operator repeat.
+_COUNTED: dict[Repeats, frozenset[Verb]] = {
+    "nothing": frozenset({"created", "updated", "deleted"}),
+    "updates": frozenset({"created", "deleted"}),
+    "everything": frozenset(),
+}
 
 
 class Finding(Struct, frozen=True):
@@ -59,10 +64,14 @@ def judge_undisturbed(outcome: Outcome, expected: Expected) -> list[Finding]:
 
 def judge(reference: Reference, outcome: Outcome) -> list[Finding]:
     """Return what is wrong with a disturbed run."""
+    if outcome.is_void:
+        return []
     found = [*_error(outcome), *_machinery(outcome, reference.expected, is_disturbed=True)]
     known = reference.outcome
     if outcome.error is None:
         expected, state = mask(known.state, reference.volatile), mask(outcome.state, reference.volatile)
+        if outcome.plan.repeats == "everything":
+            expected, state = without_generations(expected), without_generations(state)
         if expected != state:
             found.append(Finding("O1", f"the cluster ends differently:\n{difference(expected, state)}"))
         if len(outcome.late_writes) > len(known.late_writes):
@@ -75,7 +84,7 @@ def _excess(known: Outcome, outcome: Outcome) -> Iterator[Finding]:
         # An old state makes any operator repeat itself; only what is lost by it is an error.
         yield from (Finding("O2", f"{name} was deleted because of the stale read") for name in outcome.destroyed)
         return
-    verbs = _EVERY if outcome.plan.counts_updates else _DRASTIC
+    verbs = _COUNTED[outcome.plan.repeats]
     for text in excess(known.changes, outcome.changes, verbs):
         yield Finding("O2", text.replace("without a crash", "without the fault"))
 

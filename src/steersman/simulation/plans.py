@@ -6,17 +6,21 @@ between them. That text is all that is needed to run a plan again.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import assert_never, get_args
 
 from msgspec import Struct
 
 from steersman.errors import ConfigError
-from steersman.simulation.fault_kinds import KINDS, FaultKind, Place
-from steersman.simulation.recording import EventStep, Recording
+from steersman.randomness import Randomness
+from steersman.simulation.fault_kinds import KINDS, FaultKind, Place, Repeats
+from steersman.simulation.recording import EventStep, Recording, WriteStep
 
 #: How many later events of the same object a watch may miss in one plan.
 _MOST_MISSED = 3
+#: How many faults a random walk may have.
+_MOST_FAULTS = 4
 #: How many orders of arrival are tried.
 _ORDERS = 5
 
@@ -80,9 +84,9 @@ class Plan(Struct, frozen=True):
         return max((fault.about.replicas for fault in self.faults), default=1)
 
     @property
-    def counts_updates(self) -> bool:
-        """Whether a further update of an object is an error under every fault of the plan."""
-        return all(fault.about.counts_updates for fault in self.faults)
+    def repeats(self) -> Repeats:
+        """What the operator may do more often under the plan than without it."""
+        return max((fault.about.repeats for fault in self.faults), key=get_args(Repeats).index, default="nothing")
 
 
 def parse_plan(text: str) -> Plan:
@@ -128,25 +132,62 @@ def pairs(plans: list[Plan], most: int) -> list[Plan]:
     return list(islice(islice(every, 0, None, stride), most))
 
 
+def random_walks(plans: list[Plan], count: int, seed: int) -> list[Plan]:
+    """Return plans of several single faults each, chosen by chance; the same seed gives the same ones."""
+    chance = Randomness(seed)
+    most = min(_MOST_FAULTS, len(plans))
+    return [
+        Plan(
+            tuple(
+                fault for plan in _sample(plans, 2 + int(chance.between(0, most - 1)), chance) for fault in plan.faults
+            )
+        )
+        for _ in range(count if most > 1 else 0)
+    ]
+
+
+def _sample(plans: list[Plan], count: int, chance: Randomness) -> list[Plan]:
+    """Return different plans, in the order of the steps that all of them have in common: that of the list."""
+    chosen = {int(chance.between(0, len(plans))) for _ in range(count)}
+    return [plans[number] for number in sorted(chosen)]
+
+
 def _faults(recording: Recording, kind: FaultKind) -> Iterator[Fault]:
     special = _SPECIAL.get(kind.name)
     if special is not None:
         yield from special(recording, kind)
-    elif kind.place == "write":
-        yield from (Fault(kind.name, "write", step.number) for step in recording.writes)
-    elif kind.place == "read":
-        yield from (Fault(kind.name, "read", step.number) for step in recording.reads)
-    elif kind.place == "event":
-        yield from (Fault(kind.name, "event", step.number) for step in recording.events)
-    elif kind.place == "rest":
-        yield from (Fault(kind.name, "rest", step.number) for step in recording.rests)
     else:
-        yield from (Fault(kind.name, "seed", seed) for seed in range(1, _ORDERS + 1))
+        yield from (Fault(kind.name, kind.place, number) for number in range(1, _steps(recording, kind.place) + 1))
+
+
+def _steps(recording: Recording, place: Place) -> int:
+    """Return the number of steps of a sort."""
+    match place:
+        case "write":
+            return len(recording.writes)
+        case "read":
+            return len(recording.reads)
+        case "event":
+            return len(recording.events)
+        case "call":
+            return len(recording.calls)
+        case "rest":
+            return len(recording.rests)
+        case "seed":
+            return _ORDERS
+        case _:
+            assert_never(place)
 
 
 def _on_named(recording: Recording, kind: FaultKind) -> Iterator[Fault]:
     """Yield the writes to named objects: only those can another client change before."""
     yield from (Fault(kind.name, "write", step.number) for step in recording.writes if step.has_name)
+
+
+def _with_objects(recording: Recording, kind: FaultKind) -> Iterator[Fault]:
+    """Yield the steps at which there is an object of a user."""
+    steps: Sequence[WriteStep | EventStep] = recording.writes if kind.place == "write" else recording.events
+    yield from (Fault(kind.name, kind.place, step.number) for step in steps if step.has_objects)
 
 
 def _missed(recording: Recording, kind: FaultKind) -> Iterator[Fault]:
@@ -175,6 +216,8 @@ def _versions(start: str, events: list[EventStep]) -> list[str]:
 
 _SPECIAL: dict[str, Callable[[Recording, FaultKind], Iterator[Fault]]] = {
     "competing-write": _on_named,
+    "recreated": _with_objects,
+    "recreated-at-event": _with_objects,
     "events-unobserved": _missed,
     "stale-restart": _views,
 }

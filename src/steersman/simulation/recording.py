@@ -1,8 +1,8 @@
 """`Recording`: the steps of one run, in order, and a hash that two equal runs share.
 
 Steps are counted from 1, each sort on its own: writes and reads of the operator, events that its watches delivered,
-and rests, the moments when the scenario found everything idle. Plans refer to steps by their number, which is exact:
-up to its fault a run is equal to the recorded one.
+calls of its webhooks, and rests, the moments when the scenario found everything idle. Plans refer to steps by their
+number, which is exact: up to its fault a run is equal to the recorded one.
 """
 
 from dataclasses import dataclass, field
@@ -26,6 +26,8 @@ class WriteStep(Struct, frozen=True):
     time: float
     #: The body as it was sent, for explanations; empty for confidential resources.
     body: bytes = b""
+    #: Whether there are objects of users at that time.
+    has_objects: bool = False
 
     def __repr__(self) -> str:
         return f"<WriteStep {self.number} {self.method} {self.target}>"
@@ -62,9 +64,18 @@ class EventStep(Struct, frozen=True):
     #: ``namespace/name`` of the object.
     path: str
     version: str
+    #: Whether there are objects of users at that time.
+    has_objects: bool = False
 
     def __str__(self) -> str:
         return f"{self.type} {self.collection.rpartition('/')[2]} {self.path}"
+
+
+class CallStep(Struct, frozen=True):
+    """A call of a webhook by the API server."""
+
+    number: int
+    target: str
 
 
 class RestStep(Struct, frozen=True):
@@ -85,6 +96,7 @@ class Recording:
     reads: list[ReadStep] = field(default_factory=list)
     events: list[EventStep] = field(default_factory=list)
     rests: list[RestStep] = field(default_factory=list)
+    calls: list[CallStep] = field(default_factory=list)
     #: Collections that the operator watches, each with the version of the server before the scenario.
     watched: dict[str, str] = field(default_factory=dict)
     #: Collections that the operator lists in any version (``resourceVersion=0``), which may be an old one.

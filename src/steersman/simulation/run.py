@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from steersman.apiserver.storage.history import Event
 from steersman.concurrency import background
-from steersman.controller.reports.observer import ReconcileFailure
+from steersman.controller.reports.failures import ReconcileFailure
+from steersman.errors import Conflict, NotFound
 from steersman.json_types import JsonObject
 from steersman.simulation.connection import TOUCHED, Network
 from steersman.simulation.event_loop import NotDeterministic, Stuck
@@ -14,6 +15,7 @@ from steersman.simulation.instances import OperatorFactory, Replica
 from steersman.simulation.invariants import Invariant
 from steersman.simulation.plans import Fault, Plan
 from steersman.simulation.recording import Recording, RestStep
+from steersman.simulation.recreation import Recreation
 from steersman.simulation.world import World
 from steersman.testing.crashes.change_counts import ChangeCounts, Counts
 from steersman.testing.crashes.end_state import LEFT_OUT, end_state
@@ -22,8 +24,9 @@ from steersman.testing.crashes.scenarios import Scenario
 #: Virtual seconds after the scenario in which whatever was begun may end: longer than an informer needs to give up a
 #: silent watch, and than a second replica needs to take over.
 AFTERMATH = 90.0
-#: Virtual seconds after that in which nothing may be written.
+#: Virtual seconds after that in which nothing may be written; fewer with two replicas, which renew a lease meanwhile.
 QUIET = 120.0
+QUIET_WITH_LEASE = 30.0
 #: Writes after which a run is cut off: a scenario is a few steps, so that many are a storm.
 MOST_WRITES = 1_000
 
@@ -55,6 +58,16 @@ class Outcome:
     exits: list[str] = field(default_factory=list)
     #: The exception with which the scenario ended.
     error: Exception | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every fault of the plan struck, and the scenario could go on."""
+        return set(self.plan.faults) <= set(self.struck) and not self.is_void
+
+    @property
+    def is_void(self) -> bool:
+        """Whether the scenario ended because it knows an object by more than its name, which was created again."""
+        return self.plan.repeats == "everything" and isinstance(self.error, Conflict | NotFound)
 
 
 def run_plan(
@@ -98,6 +111,10 @@ class _Run:
             Replica(world.cluster, self._network, factory, number=number, replicas=count)
             for number in range(1, count + 1)
         ]
+        self._recreation = Recreation(world.cluster, world.reconciled)
+        self._network.has_objects = self._recreation.has_objects
+        self._network.recreate = self._recreation.recreate
+        self._network.recreate_soon = self._recreation.request
         self._violations: list[str] = []
         self._lifetimes = Lifetimes(world.known)
 
@@ -106,6 +123,7 @@ class _Run:
         cluster = self._world.cluster
         cluster.is_idle, cluster.at_rest = self._is_idle, self._at_rest
         self._world.observe(self._lifetimes.observe)
+        self._world.observe(self._recreation.observe)
         changes = ChangeCounts(cluster.server, self._lifetimes.without_stillborn)
         self._world.observe(self._check_invariants)
         outcome = Outcome(self._plan, self._network.recording, self._network.struck)
@@ -128,6 +146,7 @@ class _Run:
     async def _play(self, outcome: Outcome) -> None:
         cluster, clock, recording = self._world.cluster, self._world.clock, self._network.recording
         async with AsyncExitStack() as stack:
+            await stack.enter_async_context(background(self._recreation.run(), name="recreation"))
             for replica in self._replicas:
                 await stack.enter_async_context(background(replica.run(), name=replica.identity))
                 await cluster.wait_idle()
@@ -141,13 +160,13 @@ class _Run:
             await clock.advance(AFTERMATH)
             await cluster.wait_idle()
             writes = len(recording.writes)
-            await clock.advance(QUIET)
+            await clock.advance(QUIET if self._plan.replicas == 1 else QUIET_WITH_LEASE)
             outcome.late_writes = [str(step) for step in recording.writes[writes:]]
 
     def _is_idle(self) -> bool:
         """Return whether an instance is at work, and none has anything to do."""
         ready = [one.instance for one in self._replicas if one.instance is not None and one.instance.is_ready]
-        return bool(ready) and all(instance.is_idle for instance in ready)
+        return bool(ready) and self._recreation.is_idle and all(instance.is_idle for instance in ready)
 
     async def _at_rest(self) -> None:
         recording = self._network.recording

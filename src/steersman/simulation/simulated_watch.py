@@ -89,6 +89,15 @@ class SimulatedWatch:
         self._inner.write(error_frame(500, "InternalError", "injected by the simulation"))
         self._inner.close()
 
+    def _throttle(self, raw: bytes) -> None:
+        del raw
+        self._inner.write(error_frame(429, "TooManyRequests", "injected by the simulation"))
+        self._inner.close()
+
+    def _recreate(self, raw: bytes) -> None:
+        self._connection.recreate_soon()
+        self._inner.write(raw)
+
     def _delay(self, raw: bytes) -> None:
         self._mode = "delayed"
         self._waiting.append(raw)
@@ -169,6 +178,8 @@ _ACTIONS: dict[str, Callable[[SimulatedWatch, bytes], None]] = {
     "watch-torn": SimulatedWatch._tear,  # noqa: SLF001 - its own table
     "watch-expired": lambda watch, _: watch.expire(),
     "watch-error": SimulatedWatch._fail,  # noqa: SLF001 - its own table
+    "watch-throttled": SimulatedWatch._throttle,  # noqa: SLF001 - its own table
+    "recreated-at-event": SimulatedWatch._recreate,  # noqa: SLF001 - its own table
     "watch-silent": SimulatedWatch._fall_silent,  # noqa: SLF001 - its own table
     "event-duplicated": SimulatedWatch._duplicate,  # noqa: SLF001 - its own table
     "event-delayed": SimulatedWatch._delay,  # noqa: SLF001 - its own table

@@ -6,14 +6,18 @@ seed as it was, so that only what the run itself does takes time.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from steersman.apiserver.storage.history import Event
+from steersman.client.client import Client
 from steersman.errors import WaitTimeout
 from steersman.manager.definitions import operator_definitions, operator_policies
 from steersman.manager.install import install_definitions
 from steersman.manager.operator import Operator
+from steersman.objects.resource import resource_of
 from steersman.simulation.event_loop import SimulatedClock, SimulationLoop
+from steersman.simulation.user import UserTransport
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.end_state import versions_of
 from steersman.testing.crashes.scenarios import webhook_service
@@ -27,6 +31,8 @@ _RECOVERY = 10.0
 #: Virtual seconds in which everything must come to rest.
 _PATIENCE = 900.0
 _REST_LOOKS = 3
+#: Turns in which a run that breaks off may end.
+_MOST_CANCELS = 100
 
 
 class SimulatedCluster(Cluster):
@@ -34,6 +40,11 @@ class SimulatedCluster(Cluster):
 
     def __init__(self, clock: SimulatedClock) -> None:
         super().__init__(clock=clock, seed=0)
+        #: The connection of the scenario.
+        self.user = UserTransport(self.faults, clock=clock)
+        self.user.reset()
+        self.transport = self.user
+        self.client = Client(self.user, clock=clock, randomness=self.randomness)
         self._simulated = clock
         #: Whether the operator has nothing to do; set for each run.
         self.is_idle: Callable[[], bool] = lambda: True
@@ -82,6 +93,8 @@ class World:
         self._observers = list(self.cluster.server.objects.observers)
         self._run(self._install)
         self._snapshot = self.cluster.server.snapshot()
+        #: How the kinds are served that the operator reconciles.
+        self.reconciled = [resource_of(reconciler.kind) for reconciler in operator.reconcilers]
         #: The version of every object that is there at the beginning of a run.
         self.known = versions_of(self.cluster.server)
 
@@ -94,11 +107,15 @@ class World:
     def run(self, work: Callable[[], Coroutine[Any, Any, T]], *, seed: int) -> tuple[T, list[str]]:
         """Run something from the beginning; return its result and what went wrong unnoticed."""
         self.clock.reset()
+        self.cluster.user.reset()
         self.cluster.randomness.reseed(seed)
         self.cluster.server.objects.observers[:] = self._observers
         loop = SimulationLoop(self.clock)
         try:
             return loop.run_until_complete(self._from_snapshot(work)), self._leaks(loop)
+        except BaseException:
+            _abandon(loop)
+            raise
         finally:
             loop.close()
 
@@ -125,6 +142,19 @@ class World:
         if left:
             loop.run_until_complete(_turn(loop))
         return [*loop.unhandled, *left]
+
+
+def _abandon(loop: SimulationLoop) -> None:
+    """Cancel everything that a run has begun: a coroutine that is destroyed while it waits prints a traceback."""
+    for _ in range(_MOST_CANCELS):
+        left = asyncio.all_tasks(loop)
+        if not left:
+            return
+        for task in left:
+            task.cancel()
+        # Whatever broke the run off may break its end off, too; the tasks are cancelled here, not this one.
+        with suppress(Exception, KeyboardInterrupt, SystemExit):
+            loop.run_until_complete(_turn(loop))
 
 
 async def _turn(loop: asyncio.AbstractEventLoop) -> None:

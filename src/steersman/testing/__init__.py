@@ -5,7 +5,8 @@ injects failures between operator and server, `permissions` compares what operat
 fails a test whose reconciles fail. `fake_clock` and `eventually` replace sleeping.
 
 `crashes/` checks that an operator survives a crash at any of its writes. `served_cluster` serves a cluster on a port,
-`transcripts` runs the console blocks of a README, and `pytest_plugin` provides the fixtures.
+`transcripts` runs the console blocks of a README, `replays` runs a recorded reconcile again, and `pytest_plugin`
+provides the fixtures.
 """
 
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from steersman.testing.fake_clock import FakeClock
     from steersman.testing.faults import Before, Lose, Refuse, Reset
     from steersman.testing.projects import apply_samples, replay_readme, without_descriptions
+    from steersman.testing.replays import Replay, replay_reconcile
     from steersman.testing.round_trips import assert_round_trips
     from steersman.testing.served_cluster import served
     from steersman.testing.transcripts import console_blocks, replay
@@ -41,6 +43,7 @@ __all__ = [
     "Lose",
     "Moment",
     "Refuse",
+    "Replay",
     "Reset",
     "Scenario",
     "apply_samples",
@@ -50,6 +53,7 @@ __all__ = [
     "crash_once_at_each_write",
     "replay",
     "replay_readme",
+    "replay_reconcile",
     "run_until_crash",
     "served",
     "survive_crashes",
@@ -73,6 +77,7 @@ __getattr__, __dir__ = lazy_names(
         "steersman.testing.crashes.crash_switch": ("Crash", "CrashAtEachWrite", "CrashSwitch", "Moment"),
         "steersman.testing.crashes.process_crashes": ("PROCESS_CRASHES_VARIABLE", "survive_process_crashes"),
         "steersman.testing.projects": ("apply_samples", "replay_readme", "without_descriptions"),
+        "steersman.testing.replays": ("Replay", "replay_reconcile"),
         "steersman.testing.round_trips": ("assert_round_trips",),
         "steersman.testing.served_cluster": ("served",),
         "steersman.testing.transcripts": ("console_blocks", "replay"),

@@ -14,7 +14,7 @@ from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.client.client import Client
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background, wait_ready
-from steersman.controller.reports.observer import FailureListener, ReconcileFailure, ignore_failure
+from steersman.controller.reports.failures import FailureListener, ReconcileFailure, ignore_failure
 from steersman.errors import WaitTimeout
 from steersman.informer.informer import Informer, Selection
 from steersman.informer.list_watch_driver import ApiConnection
@@ -24,6 +24,8 @@ from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.objects.codec import decode_list
 from steersman.objects.resource import KubeObject, resource_of
+from steersman.planning.plan import Plan
+from steersman.planning.planner import PlanOptions, make_plan
 from steersman.protocol.http import App, Peer, Response, Stream, Upgraded
 from steersman.protocol.options import ListOptions
 from steersman.protocol.requests import Requests
@@ -186,6 +188,19 @@ class Cluster:
                     await transport.close()
         if mistakes := [mistake for controller in manager.controllers for mistake in controller.mistakes]:
             raise AssertionError("\n".join(mistakes))
+
+    async def plan(self, *operators: Operator, options: PlanOptions | None = None) -> Plan:
+        """Return what operators would do to this cluster, without doing it: ``assert plan.is_empty``.
+
+        Their CRDs count as installed: a definition that would change is part of the plan. No time passes, and the
+        cluster does not change.
+        """
+        pause = self.clock.settle if isinstance(self.clock, FakeClock) else None
+        transport = InMemoryTransport(self.server, clock=self.clock)
+        try:
+            return await make_plan(operators, transport, options, clock=self.clock, services=self.services, pause=pause)
+        finally:
+            await transport.close()
 
     @property
     def failures(self) -> Sequence[ReconcileFailure]:

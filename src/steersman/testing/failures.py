@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from steersman.controller.reports.observer import ReconcileFailure
+from steersman.controller.reports.failures import ReconcileFailure
 
 #: Exceptions that a test expects its reconcilers to raise, as for ``isinstance``.
 Expected: TypeAlias = type[BaseException] | tuple[type[BaseException], ...]

@@ -59,13 +59,17 @@ class HttpService:
         request = Request(method, self._target(path), sent, body, fence)
         return await self._transport.request(request, timeout=timeout)
 
+    def through(self, wrap: Callable[[Transport], Transport]) -> "HttpService":
+        """Return the same service with its transport wrapped, and without a fence."""
+        return HttpService(self.url, wrap(self._transport))
+
     def _target(self, path: str) -> str:
         place = (self._path.rstrip("/") + path if path else self._path) or "/"
         return f"{place}{'&' if '?' in place else '?'}{self._query}" if self._query else place
 
     def __repr__(self) -> str:
         # Paths and queries of webhooks are often secrets.
-        return f"<HttpService {_server_of(self.url)}>"
+        return f"<HttpService {server_of(self.url)}>"
 
 
 class HttpServices:
@@ -82,7 +86,7 @@ class HttpServices:
 
         The fence is checked before each attempt of a request that may change something.
         """
-        endpoint = _server_of(url)
+        endpoint = server_of(url)
         transport = self._transports.get(endpoint)
         if transport is None:
             transport = self._transports[endpoint] = self._connect(endpoint)
@@ -96,7 +100,7 @@ class HttpServices:
 
     def serve(self, url: str, app: App) -> None:
         """Serve a URL with an app of this process, without any network."""
-        self._apps[_server_of(url)] = app
+        self._apps[server_of(url)] = app
 
     def beside(self, clock: Clock, around: Callable[[App], App]) -> "HttpServices":
         """Return services with another clock that see the same apps, each wrapped."""
@@ -113,7 +117,8 @@ class HttpServices:
         return f"<HttpServices {', '.join(str(endpoint) for endpoint in self._transports)}>"
 
 
-def _server_of(url: str) -> Endpoint:
+def server_of(url: str) -> Endpoint:
+    """Return the server of a URL; raise ``ConfigError`` if it is not a URL."""
     # Messages never quote the URL: it may contain a secret, or be a secret that was mistaken for one.
     scheme, separator, rest = url.partition("://")
     if not separator:

@@ -70,6 +70,8 @@ _COUNTED_AT_START: Final = 2000
 #: Seconds for which the lines of all objects serve every client.
 _SUMMARIES_FOR: Final = 1.0
 _NO_NAMESPACE: Final = "-"
+#: Where actions and texts to check are sent.
+_ACTION_PATHS: Final = frozenset({"actions", "check"})
 
 
 class WebViewOptions(Struct, frozen=True, kw_only=True):
@@ -127,7 +129,7 @@ class WebViewApp:
         if refusal is not None:
             return _refused(refusal)
         if request.method not in {"GET", "HEAD"}:
-            return _read_only(request)
+            return _not_changed(path, request)
         name = "index.html" if path == "/" else path.removeprefix("/static/")
         file = self._files.get(name)
         if file is None or path == f"/{name}":
@@ -135,21 +137,23 @@ class WebViewApp:
         return Response(200, [("content-type", file.content_type), *_HEADERS], file.body)
 
     def _handle_api(self, path: str, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        access = self._options.access
-        is_action = request.method == "POST"
+        access, actions = self._options.access, self._options.actions
+        is_action = request.method == "POST" and actions is not None
         refusal = access.refuse_action(request) if is_action else access.refuse_data(request)
         if refusal is not None:
             exchange.respond(_refused(refusal))
             return None
-        if is_action and path in {"actions", "check"} and self._options.actions is not None:
-            work = self._act if path == "actions" else self._check
-            return work(self._options.actions, request, exchange)
+        if path in _ACTION_PATHS:
+            if actions is None or request.method != "POST":
+                exchange.respond(_no_action(request, is_possible=actions is not None))
+                return None
+            return (self._act if path == "actions" else self._check)(actions, request, exchange)
         if request.method not in {"GET", "HEAD"}:
-            exchange.respond(_read_only(request))
+            exchange.respond(_not_changed(f"/api/{path}", request))
         elif path == "stream":
             self._stream(request, exchange)
-        elif path.endswith("/yaml") and self._options.actions is not None:
-            return self._yaml(self._options.actions, path, exchange)
+        elif path.endswith("/yaml") and actions is not None:
+            return self._yaml(actions, path, exchange)
         else:
             exchange.respond(self._page(path))
         return None
@@ -158,7 +162,7 @@ class WebViewApp:
         page = self._pages.get(path)
         if page is not None:
             return _document(page())
-        name = _object_name(path)
+        name = self._object_name(path)
         if name is None:
             return _failure(404, f"The web view has no data named /api/{path}.")
         document = object_document(self._source, name)
@@ -173,8 +177,12 @@ class WebViewApp:
             self._updates.attach(exchange.stream(200, _EVENTS))
 
     async def _yaml(self, actions: Actions, path: str, exchange: Exchange) -> None:
-        name = _object_name(path.removesuffix("/yaml"))
-        text = await actions.document(name) if name is not None else None
+        name = self._object_name(path.removesuffix("/yaml"))
+        try:
+            text = await actions.document(name) if name is not None else None
+        except SteersmanError as error:
+            exchange.respond(_failure(422, str(error)))
+            return
         if text is not None:
             exchange.respond(_document({"yaml": text}))
         elif name is None:
@@ -205,6 +213,17 @@ class WebViewApp:
             exchange.respond(_failure(400, f"This is not a text to check: {error}."))
             return
         exchange.respond(_document({"problems": await actions.check(text)}))
+
+    def _object_name(self, path: str) -> ObjectName | None:
+        """Return the object that a path names; its kind may be spelled in any case, or as its plural."""
+        name = _object_name(path)
+        if name is None:
+            return None
+        overview = self._source.overview()
+        names = {one.kind.lower(): one.kind for one in overview.caches}
+        for one in overview.controllers:
+            names |= {one.kind.lower(): one.kind, one.plural: one.kind}
+        return name._replace(kind=names.get(name.kind.lower(), name.kind))
 
     def _overview(self) -> Struct:
         now = self._source.overview().now
@@ -249,7 +268,8 @@ def _object_name(path: str) -> ObjectName | None:
     match path.split("/"):
         case ["objects", kind, namespace, name] if kind and namespace and name:
             place = unquote(namespace)
-            return ObjectName(unquote(kind), "" if place == _NO_NAMESPACE else place, unquote(name))
+            plain, _, group = unquote(kind).partition(".")
+            return ObjectName(plain, "" if place == _NO_NAMESPACE else place, unquote(name), group)
         case _:
             return None
 
@@ -270,6 +290,20 @@ def _no_object(name: ObjectName) -> Response:
     return _failure(404, f"{name} does not exist, or the operator does not watch it.")
 
 
-def _read_only(request: Request) -> Response:
-    message = f"{request.method} is not allowed: this part of the web view is read-only."
-    return Response(405, [("allow", "GET, HEAD"), *_JSON], json.encode({"error": message}))
+def _not_changed(path: str, request: Request) -> Response:
+    return _not_allowed(
+        "GET, HEAD", f"{path} cannot be changed: {request.method} is not allowed, only GET and HEAD are."
+    )
+
+
+def _no_action(request: Request, *, is_possible: bool) -> Response:
+    if is_possible:
+        path = request.target.partition("?")[0]
+        return _not_allowed("POST", f"Actions are sent to {path} with POST, not with {request.method}.")
+    return _not_allowed(
+        "GET, HEAD", "This web view is read-only: objects are changed from the page in `steer dev` only."
+    )
+
+
+def _not_allowed(allowed: str, message: str) -> Response:
+    return Response(405, [("allow", allowed), *_JSON], json.encode({"error": message}))

@@ -40,13 +40,13 @@ async def _token(api: Api, **spec: Any) -> str:
         ("Bearer sécret", 401),
     ],
 )
-async def test_only_whole_known_tokens_open_the_door(header: str, status: int) -> None:
-    """A token that is nearly right, or in another scheme, is nobody's."""
+async def test_only_complete_and_known_tokens_authenticate(header: str, status: int) -> None:
+    """A token that is nearly right, or in another scheme, belongs to no user."""
     assert (await _api().send("GET", MAPS, authorization=header)).status == status
 
 
-async def test_who_shows_nothing_sees_nothing() -> None:
-    """A server on a port must not serve whoever finds the port."""
+async def test_a_request_without_credentials_is_rejected() -> None:
+    """A server on a port must not serve every client that finds the port."""
     api = _api()
     assert (await api.send("GET", MAPS)).status == 403
     assert (await api.send("GET", "/healthz")).status == 200
@@ -67,15 +67,15 @@ async def test_who_shows_nothing_sees_nothing() -> None:
         "/metrics",
     ],
 )
-async def test_no_spelling_of_a_path_gets_around_roles(path: str) -> None:
-    """What is authorized and what is served must be read from the same path."""
+async def test_no_spelling_of_a_path_bypasses_roles(path: str) -> None:
+    """Authorization and routing must parse the same path."""
     answer = await _api().send("GET", path, authorization="Bearer guest")
     assert answer.status in (403, 404)
     assert b'"items"' not in answer.body
 
 
-async def test_a_user_of_one_namespace_is_a_stranger_in_another() -> None:
-    """Roles of a namespace end at its border."""
+async def test_permissions_in_one_namespace_do_not_apply_in_another() -> None:
+    """A RoleBinding is valid only in its namespace."""
     api = _api()
     admin = {"authorization": "Bearer secret"}
     rule = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["*"]}
@@ -92,8 +92,8 @@ async def test_a_user_of_one_namespace_is_a_stranger_in_another() -> None:
     assert (await api.send("GET", "/api/v1/namespaces/default/secrets", **guest)).status == 403
 
 
-async def test_a_token_ends_with_its_time_its_account_and_its_pod() -> None:
-    """A leaked token must not outlive what it was made for."""
+async def test_a_token_expires_with_its_time_account_or_pod() -> None:
+    """A leaked token must not outlive the object it was created for."""
     api = _api()
     token = await _token(api, expirationSeconds=600)
     robot = {"authorization": f"Bearer {token}"}
@@ -104,8 +104,8 @@ async def test_a_token_ends_with_its_time_its_account_and_its_pod() -> None:
     assert (await api.send("GET", MAPS, **robot)).status == 401
 
 
-async def test_a_token_of_an_account_that_was_made_again_is_refused() -> None:
-    """The new account has the same name, but it is somebody else."""
+async def test_a_token_of_a_recreated_account_is_rejected() -> None:
+    """The new account has the same name but is another account."""
     api = _api()
     robot = {"authorization": f"Bearer {await _token(api)}"}
     admin = {"authorization": "Bearer secret"}
@@ -115,8 +115,8 @@ async def test_a_token_of_an_account_that_was_made_again_is_refused() -> None:
     assert (await api.send("GET", MAPS, **robot)).status == 401
 
 
-async def test_a_forged_or_foreign_token_is_refused() -> None:
-    """Signatures count, whatever the header of a token claims; so do audiences."""
+async def test_a_forged_or_foreign_token_is_rejected() -> None:
+    """The signature and the audience count, whatever the header of a token claims."""
     api = _api()
     token = await _token(api)
     head, body, signature = token.split(".")
@@ -130,8 +130,8 @@ async def test_a_forged_or_foreign_token_is_refused() -> None:
     assert (await other.send("GET", MAPS, authorization=f"Bearer {token}")).status == 401
 
 
-async def test_only_who_may_impersonate_does() -> None:
-    """The headers alone must not make anybody the admin."""
+async def test_impersonation_needs_permission() -> None:
+    """The headers alone must not turn a user into the admin."""
     api = _api()
     asked = {"impersonate-user": "admin", "impersonate-group": "system:masters"}
     answer = await api.send("GET", MAPS, authorization="Bearer guest", **asked)
@@ -140,7 +140,7 @@ async def test_only_who_may_impersonate_does() -> None:
     assert (await api.send("GET", MAPS, authorization="Bearer secret", **{"impersonate-user": "guest"})).status == 403
 
 
-async def test_a_server_can_be_handed_to_one_user() -> None:
+async def test_a_server_can_act_as_one_user() -> None:
     """Operators in tests act as their service account, without a token."""
     api = Api()
     transport = InMemoryTransport(api.server.acting_as(User("bob", ("system:authenticated",))), clock=api.clock)
@@ -149,7 +149,7 @@ async def test_a_server_can_be_handed_to_one_user() -> None:
     assert (await api.send("GET", MAPS)).status == 200
 
 
-async def test_an_aggregated_role_follows_a_role_that_is_labelled_later() -> None:
+async def test_an_aggregated_role_includes_a_role_that_is_labelled_later() -> None:
     """A custom resource's own roles join view, edit and admin by a label."""
     cluster = Cluster(seed=1)
     transport = InMemoryTransport(cluster.server, clock=cluster.clock)
@@ -167,8 +167,8 @@ async def test_an_aggregated_role_follows_a_role_that_is_labelled_later() -> Non
     assert rule not in answer.body
 
 
-async def test_whoever_wants_to_verify_a_token_finds_the_key() -> None:
-    """Other services trust the tokens of service accounts by the keys that the server publishes."""
+async def test_the_keys_to_verify_tokens_are_published() -> None:
+    """Other services verify the tokens of service accounts with these keys."""
     api = _api()
     token = await _token(api)
     admin = {"authorization": "Bearer secret"}
@@ -181,7 +181,7 @@ async def test_whoever_wants_to_verify_a_token_finds_the_key() -> None:
 
 
 async def test_a_review_has_no_table() -> None:
-    """A client that takes nothing but a table gets 406; one that takes JSON as well gets the review."""
+    """A client that accepts only a table gets 406; one that accepts JSON as well gets the review."""
     api = Api()
     reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     review = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}

@@ -19,7 +19,7 @@ async def _policy(api: Api, *validations: Document, **spec: Any) -> None:
 
 
 async def test_a_variable_that_is_not_needed_is_not_evaluated() -> None:
-    """Guards before variables are how policies are written."""
+    """Policies guard an expression first and evaluate variables only if the guard holds."""
     api = Api()
     variables = [
         {"name": "size", "expression": "int(object.data.size)"},
@@ -34,8 +34,8 @@ async def test_a_variable_that_is_not_needed_is_not_evaluated() -> None:
     assert 'composited variable "twice" fails to evaluate' in broken["message"]
 
 
-async def test_a_policy_can_ask_what_the_author_may_do() -> None:
-    """The authorizer speaks about the user of the request, not about the server."""
+async def test_a_policy_can_ask_what_the_user_may_do() -> None:
+    """The authorizer answers for the user of the request, not for the server."""
     api = Api()
     ask = "authorizer.group('').resource('secrets').namespace('default').check('get').allowed()"
     await _policy(api, {"expression": ask, "message": "no secrets"})
@@ -61,8 +61,8 @@ async def test_an_endless_expression_is_stopped() -> None:
     assert answer["code"] == 422
 
 
-async def test_coming_back_to_a_snapshot_takes_policies_and_roles_back() -> None:
-    """Tests that share a server must not judge each other's objects."""
+async def test_restoring_a_snapshot_restores_policies_and_roles() -> None:
+    """Tests that share a server must not be subject to each other's policies."""
     api = Api()
     before = api.server.snapshot()
     await _policy(api, {"expression": "false"})

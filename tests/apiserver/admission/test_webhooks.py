@@ -58,7 +58,7 @@ def _configuration(mode: str, config: Document | None = None, **more: Any) -> tu
 
 
 class HookedApi(Api):
-    """A server with a webhook that is a function."""
+    """A server that calls a Python function as its webhook."""
 
     def __init__(self, hook: Callable[[bytes], Any]) -> None:
         super().__init__()
@@ -75,14 +75,14 @@ class HookedApi(Api):
         return Reply(200, await answer if asyncio.iscoroutine(answer) else answer)
 
     async def configure(self, mode: str, **more: Any) -> None:
-        """Put the webhook in place."""
+        """Create the webhook configuration."""
         path, document = _configuration(mode, **more)
         answer = await self.send("POST", path, document)
         assert answer.status == 201, answer.body
 
 
-async def test_a_write_that_overtakes_the_webhook_is_shown_to_it() -> None:
-    """What was admitted and what is written must be made from the same state."""
+async def test_the_webhook_is_called_again_if_another_write_comes_first() -> None:
+    """The admitted object and the stored one must be derived from the same state."""
     seen: list[str] = []
     api: HookedApi
 
@@ -91,7 +91,7 @@ async def test_a_write_that_overtakes_the_webhook_is_shown_to_it() -> None:
         if request["operation"] == "UPDATE":
             seen.append(request["oldObject"]["data"]["count"])
             if len(seen) == 1:
-                # Somebody else is faster, while this webhook thinks.
+                # Another client writes while this webhook is still running.
                 record = api.server.objects.store.get("configmaps", "default", "a")
                 assert record is not None
                 served = api.server.catalog.find("", "v1", "configmaps")
@@ -110,8 +110,8 @@ async def test_a_write_that_overtakes_the_webhook_is_shown_to_it() -> None:
     assert seen == ["1", "2"]
 
 
-async def test_a_write_that_was_made_from_an_old_version_is_refused_after_the_wait() -> None:
-    """A webhook that takes its time must not make an update overwrite a newer one."""
+async def test_an_update_from_an_old_version_is_rejected_after_the_webhook() -> None:
+    """A slow webhook must not let an update overwrite a newer one."""
     api: HookedApi
 
     async def hook(body: bytes) -> bytes:
@@ -126,8 +126,8 @@ async def test_a_write_that_was_made_from_an_old_version_is_refused_after_the_wa
     assert answer.status == 409
 
 
-async def test_what_a_request_makes_up_is_made_up_once() -> None:
-    """The object that a webhook validated is the one that is stored, with its name, uid and time."""
+async def test_generated_values_are_generated_once() -> None:
+    """The object that a webhook validated is the one that is stored, with its generated name, uid and time."""
     shown: list[Document] = []
 
     async def hook(body: bytes) -> bytes:
@@ -143,7 +143,7 @@ async def test_what_a_request_makes_up_is_made_up_once() -> None:
     assert shown[0]["metadata"]["creationTimestamp"] == made["metadata"]["creationTimestamp"]
 
 
-async def test_other_requests_go_on_while_a_webhook_thinks() -> None:
+async def test_other_requests_are_served_while_a_webhook_runs() -> None:
     """One slow webhook must not stop the server."""
     gate = asyncio.Event()
 
@@ -171,8 +171,8 @@ async def test_two_creates_of_one_name_end_with_one_object() -> None:
     assert sorted(task.result().status for task in both) == [201, 409]
 
 
-async def test_a_webhook_whose_object_always_changes_does_not_run_for_ever() -> None:
-    """Someone who writes on every call must not keep a request alive without end."""
+async def test_a_webhook_whose_object_always_changes_is_not_called_forever() -> None:
+    """A client that writes during every call must not keep a request alive without end."""
 
     async def hook(body: bytes) -> bytes:
         record = api.server.objects.store.get("configmaps", "default", "a")
@@ -192,8 +192,8 @@ async def test_a_webhook_whose_object_always_changes_does_not_run_for_ever() -> 
     assert answer.status == 409
 
 
-async def test_a_deleted_configuration_is_not_asked_any_more() -> None:
-    """Nothing of it may be remembered."""
+async def test_a_deleted_configuration_is_no_longer_called() -> None:
+    """No cached part of the configuration may stay in use."""
     api = HookedApi(lambda body: _answer(body, allowed=False))
     await api.configure("validating")
     assert (await api.send("POST", MAPS, {"metadata": {"name": "a"}})).status == 400
@@ -201,8 +201,8 @@ async def test_a_deleted_configuration_is_not_asked_any_more() -> None:
     assert (await api.send("POST", MAPS, {"metadata": {"name": "a"}})).status == 201
 
 
-async def test_a_server_without_a_way_to_call_refuses_instead_of_skipping() -> None:
-    """A webhook that must answer is never silently left out."""
+async def test_a_server_that_cannot_call_webhooks_rejects_the_write() -> None:
+    """A webhook with failurePolicy Fail is never skipped silently."""
     api = Api()
     path, document = _configuration("validating")
     await api.send("POST", path, document)
@@ -228,13 +228,13 @@ async def test_a_server_without_a_way_to_call_refuses_instead_of_skipping() -> N
         ("https://2130706433/x", False),
     ],
 )
-def test_only_this_machine_is_called(url: str, allowed: bool) -> None:
-    """A configuration must not make the server a way into other networks."""
+def test_only_webhooks_on_this_machine_are_called(url: str, allowed: bool) -> None:
+    """A configuration must not make the server send requests into other networks."""
 
-    async def nobody(target: Target, body: bytes, seconds: float) -> Reply:
+    async def never_called(target: Target, body: bytes, seconds: float) -> Reply:
         raise AssertionError((target, body, seconds))
 
-    options = WebhookOptions(caller=nobody)
+    options = WebhookOptions(caller=never_called)
     if allowed:
         assert is_loopback(target_of({"url": url}, options).address[0])
         return
@@ -253,30 +253,30 @@ def test_only_this_machine_is_called(url: str, allowed: bool) -> None:
     ],
 )
 def test_the_path_of_a_webhook_is_cleaned(config: Document, url: str) -> None:
-    """As Kubernetes' client does: a server that serves /check has nothing at //check."""
+    """Kubernetes' client cleans it, too: a server that serves /check has nothing at //check."""
 
-    async def nobody(target: Target, body: bytes, seconds: float) -> Reply:
+    async def never_called(target: Target, body: bytes, seconds: float) -> Reply:
         raise AssertionError((target, body, seconds))
 
-    target = target_of(config, WebhookOptions(caller=nobody, services={"n/s": "127.0.0.1:1"}))
+    target = target_of(config, WebhookOptions(caller=never_called, services={"n/s": "127.0.0.1:1"}))
     assert target.url == url_of(config) == url
 
 
 def test_a_service_off_this_machine_is_not_called_either() -> None:
-    """The map of services is no way around."""
+    """Mapping a Service to an address must not allow what a URL does not."""
 
-    async def nobody(target: Target, body: bytes, seconds: float) -> Reply:
+    async def never_called(target: Target, body: bytes, seconds: float) -> Reply:
         raise AssertionError((target, body, seconds))
 
     service = {"service": {"namespace": "n", "name": "s", "path": "/p"}}
     with pytest.raises(CallFailed, match="is not this machine"):
-        target_of(service, WebhookOptions(caller=nobody, services={"n/s": "10.0.0.1:1"}))
-    target = target_of(service, WebhookOptions(caller=nobody, services={"n/s": "127.0.0.1:1"}))
+        target_of(service, WebhookOptions(caller=never_called, services={"n/s": "10.0.0.1:1"}))
+    target = target_of(service, WebhookOptions(caller=never_called, services={"n/s": "127.0.0.1:1"}))
     assert (target.url, target.address, target.server_name) == ("https://s.n.svc:443/p", ("127.0.0.1", 1), "s.n.svc")
 
 
 class _Hook:
-    """A webhook as an app: it labels what it sees."""
+    """A webhook as an app that adds a label to every object."""
 
     def handle(self, request: Request, exchange: Exchange) -> None:
         """Answer a review."""
@@ -285,7 +285,7 @@ class _Hook:
         exchange.respond(Response(200, [("content-type", "application/json")], answer))
 
 
-async def test_a_webhook_behind_a_service_can_be_in_the_process_of_the_test() -> None:
+async def test_a_webhook_behind_a_service_can_run_in_the_test_process() -> None:
     """Operators test their webhooks without certificates and ports."""
     async with Cluster.start(clock=FakeClock(), seed=1) as cluster:
         cluster.serve_webhooks("default", "hook", _Hook())
@@ -297,8 +297,8 @@ async def test_a_webhook_behind_a_service_can_be_in_the_process_of_the_test() ->
         assert json.loads(answer.body)["metadata"]["labels"] == {"hooked": "yes"}
 
 
-async def test_a_webhook_on_a_port_is_called_over_https_and_must_prove_itself() -> None:
-    """The same way as in a cluster: by URL, with the authority that the configuration names."""
+async def test_a_webhook_on_a_port_is_called_over_https_and_authenticated() -> None:
+    """As in a cluster: by URL, verified with the CA bundle of the configuration."""
     clock = RealClock()
     authority = CertificateAuthority.create("hooks", clock=clock)
     stranger = CertificateAuthority.create("strangers", clock=clock)

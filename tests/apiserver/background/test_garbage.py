@@ -3,154 +3,160 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.apiserver.background.kept import CONFIG_MAPS, DEFINITIONS, Document, Kept, definition
+from tests.apiserver.background.controlled_server import (
+    CONFIG_MAPS,
+    DEFINITIONS,
+    ControlledServer,
+    Document,
+    definition,
+)
 from tests.support.families import Family, survivors
 
 WIDGETS = "/apis/demo.dev/v1/namespaces/default/widgets"
 
 
 def owner_of(document: Document, kind: str, api_version: str = "v1") -> Document:
-    """Give a reference to an object."""
+    """Return an owner reference to an object."""
     metadata = document["metadata"]
     return {"apiVersion": api_version, "kind": kind, "name": metadata["name"], "uid": metadata["uid"]}
 
 
-async def test_dependents_go_with_their_last_owner() -> None:
+async def test_dependents_are_deleted_with_their_last_owner() -> None:
     """This is what garbage collection is for."""
-    kept = Kept()
-    kept.config_map("a")
-    kept.config_map("b")
-    kept.config_map("d", {"a": False, "b": False})
-    kept.delete(f"{CONFIG_MAPS}/a")
-    await kept.settle()
-    left = kept.get(f"{CONFIG_MAPS}/d")["metadata"]["ownerReferences"]
+    server = ControlledServer()
+    server.config_map("a")
+    server.config_map("b")
+    server.config_map("d", {"a": False, "b": False})
+    server.delete(f"{CONFIG_MAPS}/a")
+    await server.settle()
+    left = server.get(f"{CONFIG_MAPS}/d")["metadata"]["ownerReferences"]
     assert [owner["name"] for owner in left] == ["b"]
-    kept.delete(f"{CONFIG_MAPS}/b")
-    await kept.settle()
-    assert kept.names() == []
+    server.delete(f"{CONFIG_MAPS}/b")
+    await server.settle()
+    assert server.names() == []
 
 
-async def test_without_controllers_dependents_stay() -> None:
-    """A real kube-controller-manager may be at work on this server: the two must not interfere."""
-    kept = Kept(None)
-    kept.config_map("a")
-    kept.config_map("d", {"a": False})
-    kept.delete(f"{CONFIG_MAPS}/a")
-    await kept.settle()
-    assert kept.names() == ["d"]
+async def test_dependents_stay_if_the_server_runs_no_controllers() -> None:
+    """A real kube-controller-manager may be running against this server; the two must not interfere."""
+    server = ControlledServer(None)
+    server.config_map("a")
+    server.config_map("d", {"a": False})
+    server.delete(f"{CONFIG_MAPS}/a")
+    await server.settle()
+    assert server.names() == ["d"]
 
 
-async def test_owners_in_a_circle_do_not_wait_for_one_another() -> None:
-    """Each blocks the other in the foreground: one must be told not to."""
-    kept = Kept()
-    first = kept.config_map("a")
-    second = kept.config_map("b", {"a": True})
+async def test_owners_in_a_cycle_do_not_wait_for_each_other() -> None:
+    """Each blocks the foreground deletion of the other, so one of the two must be unblocked."""
+    server = ControlledServer()
+    first = server.config_map("a")
+    second = server.config_map("b", {"a": True})
     reference = {**owner_of(second, "ConfigMap"), "blockOwnerDeletion": True}
-    kept.patch(f"{CONFIG_MAPS}/a", {"metadata": {"ownerReferences": [reference]}})
-    await kept.settle()
-    assert first["metadata"]["name"] in kept.names()
-    kept.delete(f"{CONFIG_MAPS}/a", "Foreground")
-    await kept.settle()
-    assert kept.names() == []
+    server.patch(f"{CONFIG_MAPS}/a", {"metadata": {"ownerReferences": [reference]}})
+    await server.settle()
+    assert first["metadata"]["name"] in server.names()
+    server.delete(f"{CONFIG_MAPS}/a", "Foreground")
+    await server.settle()
+    assert server.names() == []
 
 
 async def test_an_owner_of_a_kind_that_is_defined_later_is_looked_up_then() -> None:
-    """Whether it is gone cannot be told before; deleting on a guess would lose data."""
-    kept = Kept()
+    """Until the kind is known the owner may exist; deleting on a guess would lose data."""
+    server = ControlledServer()
     reference = {"apiVersion": "demo.dev/v1", "kind": "Widget", "name": "w", "uid": "0"}
-    kept.create(CONFIG_MAPS, {"metadata": {"name": "d", "ownerReferences": [reference]}})
-    await kept.settle()
-    assert kept.names() == ["d"]
-    kept.create(DEFINITIONS, definition("Widget", "widgets"))
-    await kept.settle()
-    assert kept.names() == []
+    server.create(CONFIG_MAPS, {"metadata": {"name": "d", "ownerReferences": [reference]}})
+    await server.settle()
+    assert server.names() == ["d"]
+    server.create(DEFINITIONS, definition("Widget", "widgets"))
+    await server.settle()
+    assert server.names() == []
 
 
-async def test_what_custom_objects_owned_goes_with_their_definition() -> None:
-    """The kind is no longer served when the dependents are looked at, but the owners are known to be gone."""
-    kept = Kept()
-    kept.create(DEFINITIONS, definition("Widget", "widgets"))
-    widget = kept.create(WIDGETS, {"apiVersion": "demo.dev/v1", "kind": "Widget", "metadata": {"name": "w"}})
+async def test_dependents_of_custom_objects_are_deleted_with_the_crd() -> None:
+    """The kind is no longer served when the dependents are checked, but the owners are known to be deleted."""
+    server = ControlledServer()
+    server.create(DEFINITIONS, definition("Widget", "widgets"))
+    widget = server.create(WIDGETS, {"apiVersion": "demo.dev/v1", "kind": "Widget", "metadata": {"name": "w"}})
     reference = owner_of(widget, "Widget", "demo.dev/v1")
-    kept.create(CONFIG_MAPS, {"metadata": {"name": "d", "ownerReferences": [reference]}})
-    await kept.settle()
-    assert kept.names() == ["d"]
-    kept.delete(f"{DEFINITIONS}/widgets.demo.dev")
-    await kept.settle()
-    assert kept.names() == []
+    server.create(CONFIG_MAPS, {"metadata": {"name": "d", "ownerReferences": [reference]}})
+    await server.settle()
+    assert server.names() == ["d"]
+    server.delete(f"{DEFINITIONS}/widgets.demo.dev")
+    await server.settle()
+    assert server.names() == []
 
 
-async def test_an_owner_in_another_namespace_does_not_count() -> None:
-    """References name no namespace: they can only mean the dependent's own."""
-    kept = Kept()
-    owner = kept.create("/api/v1/namespaces/kube-public/configmaps", {"metadata": {"name": "o"}})
-    kept.create(CONFIG_MAPS, {"metadata": {"name": "d", "ownerReferences": [owner_of(owner, "ConfigMap")]}})
-    await kept.settle()
-    assert kept.names() == []
+async def test_an_owner_in_another_namespace_is_ignored() -> None:
+    """An owner reference has no namespace, so it can only mean the dependent's own."""
+    server = ControlledServer()
+    owner = server.create("/api/v1/namespaces/kube-public/configmaps", {"metadata": {"name": "o"}})
+    server.create(CONFIG_MAPS, {"metadata": {"name": "d", "ownerReferences": [owner_of(owner, "ConfigMap")]}})
+    await server.settle()
+    assert server.names() == []
 
 
-async def test_a_cluster_scoped_object_is_not_lost_to_a_namespaced_owner() -> None:
-    """Such a reference makes no sense; Kubernetes leaves the object alone, too."""
-    kept = Kept()
+async def test_a_cluster_scoped_object_with_a_namespaced_owner_is_kept() -> None:
+    """Such a reference is invalid; Kubernetes keeps the object, too."""
+    server = ControlledServer()
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "0"}
-    kept.create("/api/v1/nodes", {"metadata": {"name": "n", "ownerReferences": [reference]}})
-    await kept.settle()
-    assert kept.names("/api/v1/nodes") == ["n"]
+    server.create("/api/v1/nodes", {"metadata": {"name": "n", "ownerReferences": [reference]}})
+    await server.settle()
+    assert server.names("/api/v1/nodes") == ["n"]
 
 
 async def test_events_are_never_collected() -> None:
-    """They live for a while, whatever becomes of what they name."""
-    kept = Kept()
+    """They expire by age, whether or not the object they name still exists."""
+    server = ControlledServer()
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "0"}
     event = {"metadata": {"name": "e", "namespace": "default", "ownerReferences": [reference]}}
     about = {"involvedObject": {"kind": "ConfigMap", "namespace": "default", "name": "gone"}}
-    kept.create("/api/v1/namespaces/default/events", {**event, **about})
-    await kept.settle()
-    assert kept.names("/api/v1/namespaces/default/events") == ["e"]
+    server.create("/api/v1/namespaces/default/events", {**event, **about})
+    await server.settle()
+    assert server.names("/api/v1/namespaces/default/events") == ["e"]
 
 
-async def test_a_dependent_that_stops_blocking_lets_its_owner_go() -> None:
+async def test_a_dependent_that_stops_blocking_releases_its_owner() -> None:
     """The owner waits for the reference, not for the object."""
-    kept = Kept()
-    kept.config_map("o")
-    kept.config_map("d", {"o": True}, finalizers=["a.b/c"])
-    kept.delete(f"{CONFIG_MAPS}/o", "Foreground")
-    await kept.settle()
-    assert kept.has(f"{CONFIG_MAPS}/o")
-    kept.patch(f"{CONFIG_MAPS}/d", {"metadata": {"ownerReferences": None}})
-    await kept.settle()
-    assert kept.names() == ["d"]
+    server = ControlledServer()
+    server.config_map("o")
+    server.config_map("d", {"o": True}, finalizers=["a.b/c"])
+    server.delete(f"{CONFIG_MAPS}/o", "Foreground")
+    await server.settle()
+    assert server.has(f"{CONFIG_MAPS}/o")
+    server.patch(f"{CONFIG_MAPS}/d", {"metadata": {"ownerReferences": None}})
+    await server.settle()
+    assert server.names() == ["d"]
 
 
-async def test_what_was_left_undone_is_done_at_the_next_start() -> None:
-    """A snapshot of an unfinished collection is finished when it is restored, as after a restart."""
-    kept = Kept()
-    kept.config_map("o")
-    kept.config_map("d", {"o": False})
-    kept.delete(f"{CONFIG_MAPS}/o")
-    snapshot = kept.server.snapshot()
-    await kept.settle()
-    kept.server.restore(snapshot)
-    assert kept.names() == []
+async def test_unfinished_garbage_collection_continues_after_a_restore() -> None:
+    """A restored snapshot is treated like a restart: what was not finished is finished."""
+    server = ControlledServer()
+    server.config_map("o")
+    server.config_map("d", {"o": False})
+    server.delete(f"{CONFIG_MAPS}/o")
+    snapshot = server.api.snapshot()
+    await server.settle()
+    server.api.restore(snapshot)
+    assert server.names() == []
 
 
-async def test_an_owner_that_a_snapshot_brings_back_keeps_its_dependents() -> None:
-    """What the collector knows of deleted owners is not true of the state before their deletion."""
-    kept = Kept()
-    kept.config_map("o")
-    kept.config_map("d", {"o": False})
-    snapshot = kept.server.snapshot()
-    kept.delete(f"{CONFIG_MAPS}/o")
-    await kept.settle()
-    kept.server.restore(snapshot)
-    kept.config_map("e", {"o": False})
-    await kept.settle()
-    assert kept.names() == ["d", "e", "o"]
+async def test_an_owner_restored_from_a_snapshot_keeps_its_dependents() -> None:
+    """The collector's cache of deleted owners is not valid for a state before their deletion."""
+    server = ControlledServer()
+    server.config_map("o")
+    server.config_map("d", {"o": False})
+    snapshot = server.api.snapshot()
+    server.delete(f"{CONFIG_MAPS}/o")
+    await server.settle()
+    server.api.restore(snapshot)
+    server.config_map("e", {"o": False})
+    await server.settle()
+    assert server.names() == ["d", "e", "o"]
 
 
 @st.composite
 def families(draw: st.DrawFn) -> Family:
-    """Draw up to eight objects without circles."""
+    """Generate up to eight objects without cycles."""
     count = draw(st.integers(1, 8))
     owners = tuple(
         draw(st.frozensets(st.integers(0, index - 1), max_size=3)) if index else frozenset() for index in range(count)
@@ -163,32 +169,32 @@ def families(draw: st.DrawFn) -> Family:
 
 
 async def play(family: Family) -> tuple[dict[int, frozenset[int]], int]:
-    """Let a server do it: what is left with its owners, and the last version."""
-    kept = Kept()
+    """Run the deletions on a server; return the remaining objects with their owners, and the last version."""
+    server = ControlledServer()
     for index, owners in enumerate(family.owners):
-        kept.config_map(f"c{index}", {f"c{owner}": (index, owner) in family.blocking for owner in sorted(owners)})
+        server.config_map(f"c{index}", {f"c{owner}": (index, owner) in family.blocking for owner in sorted(owners)})
     for target, policy in family.deletes:
-        if kept.has(f"{CONFIG_MAPS}/c{target}"):
-            kept.delete(f"{CONFIG_MAPS}/c{target}", policy)
-            await kept.settle()
+        if server.has(f"{CONFIG_MAPS}/c{target}"):
+            server.delete(f"{CONFIG_MAPS}/c{target}", policy)
+            await server.settle()
     left = {}
-    for item in kept.get(CONFIG_MAPS)["items"]:
+    for item in server.get(CONFIG_MAPS)["items"]:
         assert "deletionTimestamp" not in item["metadata"], "nothing holds an object back for ever"
         owners = item["metadata"].get("ownerReferences") or []
         left[int(item["metadata"]["name"][1:])] = frozenset(int(owner["name"][1:]) for owner in owners)
-    return left, kept.server.objects.version
+    return left, server.api.objects.version
 
 
 @settings(max_examples=60, deadline=None)
 @given(families())
-def test_any_family_ends_as_the_rule_says(family: Family) -> None:
-    """One sentence describes what must be left, whatever the policies, and how long the chains."""
+def test_any_family_of_objects_ends_as_the_rule_says(family: Family) -> None:
+    """One rule says which objects remain, for all policies and lengths of chains."""
     left, _ = asyncio.run(play(family))
     assert left == survivors(family)
 
 
 @settings(max_examples=15, deadline=None)
 @given(families())
-def test_equal_histories_end_equally(family: Family) -> None:
+def test_equal_sequences_of_writes_end_equally(family: Family) -> None:
     """Tests with a seed must give the same result on every run, down to the versions."""
     assert asyncio.run(play(family)) == asyncio.run(play(family))

@@ -6,8 +6,8 @@ from steersman.apiserver.background.tasks import BackgroundTasks
 from steersman.apiserver.status import Refusal
 
 
-def test_a_chore_that_comes_up_while_it_waits_is_done_once() -> None:
-    """Ten writes to one object are one thing to look at."""
+def test_a_task_added_while_it_waits_runs_once() -> None:
+    """Ten writes to one object need one look at it."""
     tasks, done = BackgroundTasks(), []
     for _ in range(3):
         tasks.add("a", lambda: done.append("a"))
@@ -15,8 +15,8 @@ def test_a_chore_that_comes_up_while_it_waits_is_done_once() -> None:
     assert done == ["a"]
 
 
-def test_a_chore_that_comes_up_while_it_is_done_is_done_again() -> None:
-    """What it looked at has changed since."""
+def test_a_task_added_while_it_runs_runs_again() -> None:
+    """The state that the task read may have changed since."""
     tasks, done = BackgroundTasks(), []
 
     def once_more() -> None:
@@ -29,8 +29,8 @@ def test_a_chore_that_comes_up_while_it_is_done_is_done_again() -> None:
     assert done == ["a", "a"]
 
 
-def test_a_chore_that_fails_does_not_keep_others_from_being_done(caplog: pytest.LogCaptureFixture) -> None:
-    """One object that cannot be written must not stop the cleaning of a cluster."""
+def test_a_failing_task_does_not_stop_others(caplog: pytest.LogCaptureFixture) -> None:
+    """One object that cannot be written must not stop the cleanup of a cluster."""
     tasks, done = BackgroundTasks(), []
 
     def refused() -> None:

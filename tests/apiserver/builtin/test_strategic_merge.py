@@ -15,7 +15,7 @@ DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 POD = GroupVersionKind("", "v1", "Pod")
 SERVICE = GroupVersionKind("", "v1", "Service")
 
-#: Patches whose result the server refuses or rewrites after merging, although the merge itself is fine.
+#: Patches whose result the server rejects or rewrites after merging, although the merge itself is fine.
 REFUSED_LATER = ("does not match the name on the URL", "name must be provided")
 REWRITTEN = ("sp-bad-docs/13", "sp-bad-docs/14", "sp-bad-docs/15", "sp-bad-docs/16", "sp-conditions-null/7")
 

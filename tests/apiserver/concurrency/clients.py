@@ -1,4 +1,4 @@
-"""Clients that do random things to few objects, and watchers that look on, over any transport."""
+"""Clients that run random operations on a few objects, and watchers of those, over any transport."""
 
 import json
 from collections.abc import Callable
@@ -15,19 +15,19 @@ _JSON = {"content-type": "application/json", "accept": "application/json"}
 
 
 class Ticks:
-    """A counter that grows with each look: what was answered before something was asked has a smaller number."""
+    """A counter that grows with every call, so that an earlier answer has a smaller number than a later request."""
 
     def __init__(self) -> None:
         self._now = 0
 
     def __call__(self) -> int:
-        """Look."""
+        """Return the next number."""
         self._now += 1
         return self._now
 
 
 class RandomClient:
-    """Does random operations, one after the other, and remembers what it was told."""
+    """Runs random operations, one after the other, and records each with its answer."""
 
     def __init__(self, number: int, transport: Transport, ticks: Ticks, operations: list[Operation]) -> None:
         self._number = number
@@ -39,14 +39,14 @@ class RandomClient:
         self._count = 0
 
     async def run(self, count: int) -> None:
-        """Do that many operations."""
+        """Run that many operations."""
         kinds = (self._get, self._create, self._update, self._update, self._delete, self._list)
         for _ in range(count):
             kind = kinds[int(self._random.between(0, len(kinds)))]
             await kind(NAMES[int(self._random.between(0, len(NAMES)))])
 
     async def create_last(self) -> int:
-        """Create one object under a name of its own; give its version."""
+        """Create one object under a unique name and return its version."""
         await self._create("last")
         return self._known["last"].version
 
@@ -111,7 +111,7 @@ def _state(obj: dict[str, Any]) -> State:
 
 
 class Watcher:
-    """Watches from a version; breaks off after some events and goes on from the last one it saw, if told to."""
+    """Watches from a version; on request disconnects after some events and resumes from the last one."""
 
     def __init__(self, transport: Transport, version: int, *, breaks_after: int = 0, query: str = "") -> None:
         self._transport = transport
@@ -119,11 +119,11 @@ class Watcher:
         self._breaks_after = breaks_after
         self._query = query
         self.changes: list[Change] = []
-        #: Versions of the bookmarks, each with how many changes had been seen before it.
+        #: Versions of the bookmarks, each with the number of changes seen before it.
         self.bookmarks: list[tuple[int, int]] = []
 
     async def run(self, is_enough: Callable[[int], bool]) -> None:
-        """Watch until a version is enough."""
+        """Watch until a condition on the version holds."""
         while not is_enough(self.version):
             await self._once(is_enough)
 

@@ -1,8 +1,8 @@
-"""A simple model of a key-value store with one version, and the rules that every answer of a server must keep.
+"""A simple model of a versioned key-value store, and the rules that every answer of a server must keep.
 
-The order of writes is read from one watch that was open all the time. Everything else that any client saw is judged by
-it: an answer is right if it describes a state between the last write that was acknowledged before the question and the
-last write that was asked for before the answer.
+The order of writes is read from one watch that was open all the time. Every other answer is checked against it: an
+answer is right if it describes a state between the last write acknowledged before the request was sent and the last
+write requested before the answer arrived.
 """
 
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Change:
 
 
 def change_of(event: dict[str, Any]) -> Change:
-    """Read an event."""
+    """Parse an event."""
     obj = event["object"]
     metadata = obj["metadata"]
     value = (obj.get("data") or {}).get("value", "")
@@ -39,19 +39,19 @@ class State:
 
 @dataclass(slots=True)
 class Operation:
-    """What one client asked and was told, and when, in ticks that only grow."""
+    """One request of a client with its answer; start and end are ticks, which only grow."""
 
     kind: str
     name: str
     asked: int
     answered: int
     status: int
-    #: Of a read or a write: the object in the answer. Of a delete: the uid that was to be deleted.
+    #: For a read or a write: the object in the answer. For a delete: the uid to be deleted.
     seen: State | None = None
     uid: str = ""
-    #: The version that a conditional write was made for.
+    #: The version that a conditional write expects.
     expected: int = 0
-    #: Of a list: its version and everything in it.
+    #: For a list: its version and all of its objects.
     list_version: int = 0
     listed: dict[str, State] = field(default_factory=dict)
 
@@ -82,12 +82,12 @@ class Model:
         return after
 
     def at(self, version: int) -> dict[str, State]:
-        """Give all objects as of a version."""
+        """Return all objects as of a version."""
         index = max(place for place, known in enumerate(self.versions) if known <= version)
         return self.states[index]
 
     def window(self, low: int, high: int) -> list[dict[str, State]]:
-        """Give every state from the one at ``low`` to the one at ``high``."""
+        """Return every state from version ``low`` to version ``high``."""
         return [
             state
             for index, state in enumerate(self.states)
@@ -95,8 +95,8 @@ class Model:
         ]
 
 
-class Judge:
-    """Checks what clients saw against the model."""
+class HistoryChecker:
+    """Checks the answers that clients received against the model."""
 
     def __init__(self, model: Model, operations: list[Operation]) -> None:
         self.model = model
@@ -107,7 +107,7 @@ class Judge:
         ]
 
     def _effect(self, operation: Operation) -> int | None:
-        """Give the version that a write made."""
+        """Return the version that a write created."""
         if operation.status not in (200, 201) or operation.kind in ("get", "list"):
             return None
         if operation.kind == "delete":
@@ -168,9 +168,9 @@ class Judge:
 
 
 _RULES = {
-    "get": Judge._get,
-    "list": Judge._list,
-    "create": Judge._create,
-    "update": Judge._update,
-    "delete": Judge._delete,
+    "get": HistoryChecker._get,
+    "list": HistoryChecker._list,
+    "create": HistoryChecker._create,
+    "update": HistoryChecker._update,
+    "delete": HistoryChecker._delete,
 }

@@ -18,7 +18,7 @@ from steersman.transport.http.tls import TlsConfig
 from steersman.transport.http.transport import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
 from tests.apiserver.concurrency.clients import PATH, RandomClient, Ticks, Watcher
-from tests.apiserver.concurrency.history import Judge, Model, Operation
+from tests.apiserver.concurrency.history import HistoryChecker, Model, Operation
 
 CLIENTS = 32
 Connect = Callable[[], Transport]
@@ -33,7 +33,7 @@ async def _in_memory() -> AsyncIterator[Connect]:
 
 @asynccontextmanager
 async def _over_https() -> AsyncIterator[Connect]:
-    # Nobody but the clients writes here.
+    # Only the clients write here.
     async with local_server(LocalOptions(controllers=False)) as server:
         config = ClusterConfig(
             server=server.access.url,
@@ -52,7 +52,7 @@ async def _version(transport: Transport) -> int:
 async def test_reads_are_linearizable_and_watches_have_no_gaps(
     connected: Callable[[], AbstractAsyncContextManager[Connect]], each: int
 ) -> None:
-    """Operators are written against these two promises of Kubernetes; nothing else about concurrency is promised."""
+    """Operators rely on these two promises of Kubernetes; it makes no other about concurrency."""
     ticks, operations = Ticks(), list[Operation]()
     async with connected() as connect, AsyncExitStack() as stack:
         transports = [connect() for _ in range(CLIENTS + 8)]
@@ -76,11 +76,11 @@ async def test_reads_are_linearizable_and_watches_have_no_gaps(
                 for number, transport in enumerate(transports[:CLIENTS]):
                     client = RandomClient(number, transport, ticks, operations)
                     working.create_task(client.run(each), name=f"client {number}")
-            # One write more tells every watcher, the idle ones too, that the end has come.
+            # One more write lets every watcher, the idle ones too, notice the end.
             closing = RandomClient(CLIENTS, transports[0], ticks, operations)
             last.append(await closing.create_last())
     model = Model(first, whole.changes)
-    Judge(model, operations).check()
+    HistoryChecker(model, operations).check()
     for watcher in others:
         assert watcher.changes == whole.changes, (
             "each watcher sees every event once and in order, however often it breaks off"
@@ -89,7 +89,7 @@ async def test_reads_are_linearizable_and_watches_have_no_gaps(
 
 
 async def test_a_late_watcher_sees_what_it_missed_from_any_version() -> None:
-    """A client resumes where it stopped: each version it may have stopped at leads to the same end."""
+    """A client resumes where it stopped: from every version it may have stopped at, it reaches the same end."""
     clock = RealClock()
     server = ApiServer(clock=clock)
     transport = InMemoryTransport(server, clock=clock)
@@ -105,8 +105,8 @@ async def test_a_late_watcher_sees_what_it_missed_from_any_version() -> None:
         assert late.changes == whole.changes[index + 1 :]
 
 
-async def test_bookmarks_are_places_to_resume_from() -> None:
-    """A bookmark promises that nothing before it is missing, also for a watcher whose own selection was quiet."""
+async def test_a_watch_can_resume_from_any_bookmark() -> None:
+    """A bookmark promises that no earlier event is missing, even if nothing matched the watcher's selector."""
     clock = FakeClock()
     server = ApiServer(clock=clock)
     transport = InMemoryTransport(server, clock=clock)

@@ -20,7 +20,7 @@ def _object(number: int) -> bytes:
 
 
 async def _changes(reader: asyncio.StreamReader, count: int) -> list[int]:
-    """Read that many events of a chunked answer."""
+    """Read that many events from a chunked response."""
     await reader.readuntil(b"\r\n\r\n")
     found: list[int] = []
     rest = b""
@@ -32,7 +32,7 @@ async def _changes(reader: asyncio.StreamReader, count: int) -> list[int]:
     return found
 
 
-async def test_a_watcher_that_does_not_read_costs_little_and_holds_nobody_up() -> None:
+async def test_a_watcher_that_does_not_read_costs_little_and_blocks_no_other() -> None:
     """An operator under a debugger must not fill the server's memory, nor stop other operators."""
     clock = RealClock()
     api = ApiServer(clock=clock)
@@ -57,7 +57,7 @@ async def test_a_watcher_that_does_not_read_costs_little_and_holds_nobody_up() -
                 waiting = [connection._transport for connection in server._connections]
                 most = max(most, *(one.get_write_buffer_size() for one in waiting if one is not None))
             last.append(int(json.loads(answer.body)["metadata"]["resourceVersion"]))
-            # The watcher may have seen the last event before it knew that it was the last.
+            # The watcher may have received the last event before it knew that it was the last.
             await writer.request(Request("PUT", f"{PATH}/key", {}, _object(UPDATES)))
         assert [change.value for change in diligent.changes][:UPDATES] == [str(number) for number in range(UPDATES)]
         assert most < 2 * server.limits.write_buffer, "what is not read waits in the history, which all share"

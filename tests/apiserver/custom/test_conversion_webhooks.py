@@ -30,7 +30,7 @@ def _converted(obj: Document, version: str) -> Document:
 
 
 class ConvertedApi(Api):
-    """Boats in two versions, between which a webhook converts."""
+    """Boats in two versions and a webhook that converts between them."""
 
     def __init__(self, *, controllers: bool = False) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class ConvertedApi(Api):
         return Reply(200, json.dumps(review).encode())
 
     async def start(self) -> None:
-        """Define boats: v1, which is stored, has a number of sails, v2 a rig."""
+        """Create the CRD: v1, the stored version, has a number of sails, v2 a rig."""
         made = definition()
         (first,) = made["spec"]["versions"]
         schema = {
@@ -86,7 +86,7 @@ async def _rest(api: Api) -> None:
 
 
 async def test_a_list_is_converted_in_one_call() -> None:
-    """A thousand objects must not be a thousand calls."""
+    """A thousand objects must not need a thousand calls."""
     async with _boats() as api:
         for place in range(20):
             await api.send("POST", V1, _boat("v1", f"b{place:02}", {"sails": place % 9}))
@@ -95,8 +95,8 @@ async def test_a_list_is_converted_in_one_call() -> None:
         assert api.batches == [20]
 
 
-async def test_a_watch_sees_converted_objects_in_their_order() -> None:
-    """Informers of one version follow what is written in another."""
+async def test_a_watch_shows_converted_objects_in_order() -> None:
+    """Informers of one version follow writes made in another."""
     async with _boats() as api:
         await api.send("POST", V1, _boat("v1", "a", {"sails": 1}))
         async with api.watching(f"{V2}?watch=true") as events:
@@ -115,8 +115,8 @@ async def test_a_watch_sees_converted_objects_in_their_order() -> None:
         ]
 
 
-async def test_a_watch_ends_with_an_error_when_nobody_converts() -> None:
-    """A client that heard nothing would believe that nothing happened."""
+async def test_a_watch_ends_with_an_error_when_conversion_fails() -> None:
+    """A client that received nothing would assume that nothing happened."""
     async with _boats() as api, api.watching(f"{V2}?watch=true") as events:
         api.is_down = True
         await api.send("POST", V1, _boat("v1", "a", {"sails": 1}))
@@ -127,7 +127,7 @@ async def test_a_watch_ends_with_an_error_when_nobody_converts() -> None:
 
 
 async def _in_two_stored_versions(api: ConvertedApi, finalizers: list[str], namespace: str = "default") -> None:
-    """Store one boat as v1 and one as v2, and let the webhook go away."""
+    """Store one boat as v1 and one as v2, then remove the webhook."""
     first, second = _boat("v1", "a", {"sails": 1}), _boat("v2", "b", {"rig": "2 sails"})
     first["metadata"]["finalizers"] = finalizers
     await api.send("POST", V1.replace("default", namespace), first)
@@ -139,8 +139,8 @@ async def _in_two_stored_versions(api: ConvertedApi, finalizers: list[str], name
     api.is_down = True
 
 
-async def test_a_definition_goes_with_objects_that_nobody_can_convert_any_more() -> None:
-    """It answered 500 and stayed terminating, and so did its namespace: operators are often deleted with their CRDs."""
+async def test_a_crd_is_deleted_with_objects_that_cannot_be_converted() -> None:
+    """It returned 500 and stayed terminating, and so did its namespace: operators are often deleted with their CRDs."""
     async with _boats() as api:
         await _in_two_stored_versions(api, [])
         answer = await api.send("DELETE", f"{DEFINITIONS}/boats.sea.dev")
@@ -149,8 +149,8 @@ async def test_a_definition_goes_with_objects_that_nobody_can_convert_any_more()
         assert (await api.send("GET", f"{DEFINITIONS}/boats.sea.dev")).status == 404
 
 
-async def test_an_object_that_nobody_can_convert_still_waits_for_its_finalizers() -> None:
-    """Deleting must not skip a cleanup because a webhook is away."""
+async def test_an_object_that_cannot_be_converted_still_waits_for_its_finalizers() -> None:
+    """Deleting must not skip a cleanup because a webhook is unavailable."""
     async with _boats() as api:
         await _in_two_stored_versions(api, ["sea.dev/anchor"])
         assert (await api.send("DELETE", f"{DEFINITIONS}/boats.sea.dev")).status == 200
@@ -167,8 +167,8 @@ async def test_an_object_that_nobody_can_convert_still_waits_for_its_finalizers(
         assert (await api.send("GET", f"{DEFINITIONS}/boats.sea.dev")).status == 404
 
 
-async def test_a_namespace_goes_with_objects_that_nobody_can_convert_any_more() -> None:
-    """Its content is deleted by the server itself, which cannot wait for a webhook."""
+async def test_a_namespace_is_deleted_with_objects_that_cannot_be_converted() -> None:
+    """The server itself deletes its content and cannot wait for a webhook."""
     api = ConvertedApi(controllers=True)
     await api.start()
     port = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "port"}}
@@ -181,8 +181,8 @@ async def test_a_namespace_goes_with_objects_that_nobody_can_convert_any_more() 
     assert (await api.send("GET", "/api/v1/namespaces/port")).status == 404
 
 
-async def test_nothing_is_written_while_nobody_converts() -> None:
-    """A write in another version than the stored one is all or nothing."""
+async def test_nothing_is_written_while_conversion_fails() -> None:
+    """A write in another version than the stored one succeeds completely or not at all."""
     async with _boats() as api:
         api.is_down = True
         answer = await api.send("POST", V2, _boat("v2", "a", {"rig": "2 sails"}))
@@ -192,7 +192,7 @@ async def test_nothing_is_written_while_nobody_converts() -> None:
 
 
 async def test_objects_stored_in_an_older_version_are_converted_when_read() -> None:
-    """The stored version may change while old objects are still there."""
+    """The storage version may change while old objects still exist."""
     async with _boats() as api:
         await api.send("POST", V1, _boat("v1", "a", {"sails": 4}))
         made = await api.ask("GET", f"{DEFINITIONS}/boats.sea.dev")
@@ -205,7 +205,7 @@ async def test_objects_stored_in_an_older_version_are_converted_when_read() -> N
 
 
 async def test_a_collection_is_deleted_as_a_whole() -> None:
-    """Who waits for conversions in the middle must not lose what went before."""
+    """Waiting for conversions in the middle must not lose the objects before."""
     async with _boats() as api:
         async with asyncio.TaskGroup() as tasks:
             for name in "abc":

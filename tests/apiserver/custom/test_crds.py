@@ -1,8 +1,8 @@
 from tests.apiserver.api import BOATS, DEFINITIONS, Api, boat, definition
 
 
-async def test_a_definition_is_served_when_its_create_returns() -> None:
-    """Nobody has to wait, and watchers still see every step of a real server."""
+async def test_a_crd_is_served_when_its_create_returns() -> None:
+    """Clients need not wait, and watchers still see every step of a real server."""
     api = Api()
     async with api.watching(f"{DEFINITIONS}?watch=1") as events:
         await api.define()
@@ -20,8 +20,8 @@ async def test_a_definition_is_served_when_its_create_returns() -> None:
     ]
 
 
-async def test_a_definition_that_goes_takes_its_objects_along() -> None:
-    """Its group is gone from discovery, and its watches end."""
+async def test_a_deleted_crd_takes_its_objects_along() -> None:
+    """Its group disappears from discovery, and its watches end."""
     api = Api()
     await api.define()
     await api.send("POST", BOATS, boat("a"))
@@ -35,8 +35,8 @@ async def test_a_definition_that_goes_takes_its_objects_along() -> None:
     assert "sea.dev" not in groups
 
 
-async def test_an_object_is_served_in_every_version_under_its_own_rules() -> None:
-    """Without a webhook a version shows what it knows of what is stored; what is filled in is up to the stored one."""
+async def test_an_object_is_served_in_every_version_with_its_own_schema() -> None:
+    """Without a webhook, a version shows the stored fields that it knows; defaults come from the stored version."""
     api = Api()
     crd = definition()
     (first,) = crd["spec"]["versions"]
@@ -54,7 +54,7 @@ async def test_an_object_is_served_in_every_version_under_its_own_rules() -> Non
 
 
 async def test_stored_objects_follow_a_changed_schema() -> None:
-    """Reads prune and default again: a new default shows at once, a dropped field is gone."""
+    """Reads prune and set defaults again: a new default shows at once, a dropped field disappears."""
     api = Api()
     await api.define()
     await api.send("POST", BOATS, boat("a", sails=4))
@@ -67,8 +67,8 @@ async def test_stored_objects_follow_a_changed_schema() -> None:
     assert listed["items"][0]["spec"] == {"oars": 2}
 
 
-async def test_a_deleted_object_is_told_by_the_rules_of_today() -> None:
-    """The event of its going away has a new version, but the object in it was written by the old rules."""
+async def test_the_deleted_event_follows_the_current_schema() -> None:
+    """The event has a new version, but the object in it was stored under the old schema."""
     api = Api()
     await api.define()
     await api.send("POST", BOATS, boat("a", sails=4))
@@ -83,8 +83,8 @@ async def test_a_deleted_object_is_told_by_the_rules_of_today() -> None:
     assert [(event["type"], event["object"]["spec"]) for event in events.all] == [("DELETED", {"oars": 2})]
 
 
-async def test_a_second_delete_writes_what_the_rules_of_today_leave_of_an_object() -> None:
-    """It changes nothing that can be seen but the version, as on a real server; the next write then changes none."""
+async def test_a_second_delete_rewrites_an_object_with_the_current_schema() -> None:
+    """It changes only the version, as on a real server; the next write then changes nothing."""
     api = Api()
     await api.define()
     made = await api.ask("POST", BOATS, boat("a", sails=4, finalizers=["x.dev/hold"]))
@@ -99,8 +99,8 @@ async def test_a_second_delete_writes_what_the_rules_of_today_leave_of_an_object
     assert made["metadata"]["resourceVersion"] != versions[0] != versions[1] == versions[2]
 
 
-async def test_watches_end_when_the_rules_change_and_only_then() -> None:
-    """A watcher must not be shown objects by rules that hold no more; a label on the definition changes none."""
+async def test_watches_end_only_when_the_schema_changes() -> None:
+    """A watcher must not get objects of an outdated schema; a label on the CRD does not change the schema."""
     api = Api()
     await api.define()
     async with api.watching(f"{BOATS}?watch=1"):
@@ -113,8 +113,8 @@ async def test_watches_end_when_the_rules_change_and_only_then() -> None:
         assert len(api.server.hub) == 0
 
 
-async def test_a_taken_name_is_not_accepted() -> None:
-    """Two definitions of one group cannot share a kind; the second is not served."""
+async def test_a_name_already_in_use_is_not_accepted() -> None:
+    """Two CRDs of one group cannot share a kind; the second is not served."""
     api = Api()
     await api.define()
     other = definition()
@@ -129,8 +129,8 @@ async def test_a_taken_name_is_not_accepted() -> None:
     assert (await api.send("GET", BOATS.replace("boats", "ships"))).status == 404
 
 
-async def test_openapi_names_a_document_by_what_is_in_it() -> None:
-    """Clients keep documents for a year: a changed schema needs another hash, an unchanged one the same."""
+async def test_openapi_documents_are_named_by_a_hash_of_their_content() -> None:
+    """Clients cache documents for a year: a changed schema needs another hash, an unchanged one the same."""
     api = Api()
     path = "apis/sea.dev/v1"
     await api.define()
@@ -147,8 +147,8 @@ async def test_openapi_names_a_document_by_what_is_in_it() -> None:
     assert (moved.status, moved.header("location")) == (301, second)
 
 
-async def test_an_update_that_changes_nothing_still_moves_an_object_to_the_stored_version() -> None:
-    """How storage is migrated: a real server writes what it would encode otherwise, and only that."""
+async def test_an_update_that_changes_nothing_still_migrates_the_stored_version() -> None:
+    """Storage migration depends on it: a real server writes only if the encoded object differs."""
     api = Api()
     crd = definition()
     (first,) = crd["spec"]["versions"]

@@ -22,7 +22,7 @@ TOKEN = "token-of-the-admin"
 
 
 class Audited:
-    """A server whose requests are written down."""
+    """A server that writes an audit log."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
@@ -35,24 +35,24 @@ class Audited:
     async def send(
         self, method: str, target: str, body: bytes = b"", media: str = "application/json", *, token: str = TOKEN
     ) -> Response:
-        """Send a request, as the admin unless another token is given; with an empty one as nobody."""
+        """Send a request, as the admin unless another token is given; an empty token is sent as none."""
         headers = {"authorization": f"Bearer {token}", "content-type": media, "user-agent": "me/1"}
         if not token:
             del headers["authorization"]
         return await self._transport._request(Request(method, target, headers, body), None)
 
-    async def send_as_nobody(self, target: str) -> Response:
-        """Send a request with a token that nobody has."""
+    async def send_with_unknown_token(self, target: str) -> Response:
+        """Send a request with a token that no user has."""
         return await self._transport._request(Request("GET", target, {"authorization": "Bearer wrong"}, b""), None)
 
     @property
     def events(self) -> list[Document]:
-        """Give what was written down."""
+        """Return the audit events written so far."""
         return [json.loads(line) for line in self.lines]
 
 
-async def test_each_request_is_a_line_that_says_who_did_what_and_how_it_ended() -> None:
-    """This is what the file is read for."""
+async def test_each_request_is_a_line_with_user_action_and_outcome() -> None:
+    """Users read the file for these three."""
     audited = Audited()
     body = json.dumps({"metadata": {"name": "c"}, "data": {"a": "b"}}).encode()
     await audited.send("POST", "/api/v1/namespaces/default/configmaps?fieldManager=m", body)
@@ -94,7 +94,7 @@ async def test_each_request_is_a_line_that_says_who_did_what_and_how_it_ended() 
     ],
 )
 async def test_secrets_and_tokens_never_reach_the_file(method: str, target: str, body: Document, media: str) -> None:
-    """A log is copied, shown and kept; nobody takes it for a secret."""
+    """A log is copied, shown and kept; readers do not treat it as a secret."""
     audited = Audited()
     await audited.send(method, target, json.dumps(body).encode(), media)
     text = b"".join(audited.lines).decode()
@@ -103,10 +103,10 @@ async def test_secrets_and_tokens_never_reach_the_file(method: str, target: str,
     assert audited.events[0]["level"] == "Metadata"
 
 
-async def test_requests_that_were_refused_are_written_down_too() -> None:
-    """They are what one looks for when something is wrong."""
+async def test_rejected_requests_are_logged_too() -> None:
+    """They are what a user looks for when something is wrong."""
     audited = Audited()
-    await audited.send_as_nobody("/api/v1/pods")
+    await audited.send_with_unknown_token("/api/v1/pods")
     await audited.send("GET", "/api/v1/namespaces/default/pods/none")
     await audited.send("POST", "/api/v1/namespaces/default/configmaps", b"{broken")
     assert [(event["responseStatus"]["code"], event["user"].get("username")) for event in audited.events] == [
@@ -117,8 +117,8 @@ async def test_requests_that_were_refused_are_written_down_too() -> None:
 
 
 @pytest.mark.parametrize("target", ["configmaps/c?fieldManager=m", "configmaps/c?timeout=nonsense", "configmaps/%zz"])
-async def test_no_body_is_read_of_a_client_that_is_turned_away(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An anonymous body of 351 bytes froze the server: it was parsed for the log, though the request was refused."""
+async def test_the_body_of_an_unauthenticated_request_is_not_read(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An anonymous body of 351 bytes froze the server: it was parsed for the log, though the request was rejected."""
     audited = Audited()
     read: list[bytes] = []
     for module, name in ((yaml_reader, "_Parser"), (bodies, "decode_json")):
@@ -135,7 +135,7 @@ async def test_no_body_is_read_of_a_client_that_is_turned_away(target: str, monk
 
 
 async def test_verbs_are_those_of_kubernetes() -> None:
-    """Who searches for deletes must find those of collections, too, and tell lists from watches."""
+    """A search for deletes must include deletecollection, and lists must differ from watches."""
     audited = Audited()
     collection = "/api/v1/namespaces/default/configmaps"
     await audited.send("GET", collection)
@@ -149,8 +149,8 @@ async def test_verbs_are_those_of_kubernetes() -> None:
     assert "objectRef" not in audited.events[3]
 
 
-def test_lines_are_added_to_a_file_that_only_its_owner_can_read(tmp_path: Path) -> None:
-    """A restart must not lose what was written before."""
+def test_lines_are_appended_to_a_file_that_only_its_owner_can_read(tmp_path: Path) -> None:
+    """A restart must not lose earlier lines."""
     for line in (b"1\n", b"2\n"):
         file = AuditFile(tmp_path / "audit")
         file.write(line)

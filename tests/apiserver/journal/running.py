@@ -1,4 +1,4 @@
-"""`steer server --data` in a process of its own, to be killed."""
+"""`steer server --data` in a separate process that tests can kill."""
 
 import signal
 import subprocess
@@ -20,19 +20,19 @@ class RunningServer:
             )
 
     def wait_ready(self) -> None:
-        """Wait until it says that it listens."""
+        """Wait until the server reports that it listens."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert "KUBECONFIG" in line, self._log.read_text()
 
     def kill(self) -> None:
-        """End it as a power switch does."""
+        """End the server with SIGKILL, as a power failure does."""
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
         self._close()
 
     def stop(self) -> None:
-        """End it as Ctrl-C does."""
+        """End the server as Ctrl-C does."""
         self._process.send_signal(signal.SIGINT)
         assert self._process.wait(timeout=20) == 0, self._log.read_text()
         self._close()

@@ -17,13 +17,13 @@ MAPS = "configmaps"
 
 
 def record(name: str, version: int, value: str = "v") -> Record:
-    """Give a small object at a version."""
+    """Return a small object at a version."""
     metadata = {"name": name, "namespace": "default", "uid": name, "ownerReferences": [{"uid": "o"}]}
     return Record({"kind": "ConfigMap", "metadata": metadata, "data": {"value": value}}, version, {"f": "1"})
 
 
 def cluster(path: Path, count: int = 40) -> DataDirectory:
-    """Make a cluster of some objects, and close it properly: everything is in one file."""
+    """Create a cluster with some objects and close it cleanly, so that everything is in one file."""
     directory = DataDirectory(path)
     path.mkdir(exist_ok=True)
     database = directory.open()
@@ -33,8 +33,8 @@ def cluster(path: Path, count: int = 40) -> DataDirectory:
     return directory
 
 
-def test_what_was_written_is_read_with_its_version_and_indexes(tmp_path: Path) -> None:
-    """A start must continue where the last one ended, also where objects were deleted last."""
+def test_written_objects_are_read_with_their_versions_and_indexes(tmp_path: Path) -> None:
+    """A start must continue where the last one ended, even if the last writes were deletes."""
     directory = cluster(tmp_path, 3)
     database = directory.open()
     database.write([Gone(MAPS, "default", "c4"), Row.of(MAPS, record("c2", 6, "new"))], 7)
@@ -65,8 +65,8 @@ def test_a_batch_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert directory.load().count(MAPS) == 1
 
 
-def test_a_file_of_another_kind_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    """Somebody's notes must not be overwritten because of a wrong option."""
+def test_a_file_of_another_format_is_rejected_and_not_changed(tmp_path: Path) -> None:
+    """A wrong option must not overwrite a user's file."""
     content = b"dear diary" * 100
     (tmp_path / "cluster.db").write_bytes(content)
     with pytest.raises(ConfigError, match=r"not a cluster of Steersman.*left untouched"):
@@ -74,8 +74,8 @@ def test_a_file_of_another_kind_is_refused_and_left_as_it_is(tmp_path: Path) -> 
     assert (tmp_path / "cluster.db").read_bytes() == content
 
 
-def test_a_database_of_another_program_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    """It may well have a table of the same name."""
+def test_a_database_of_another_program_is_rejected_and_not_changed(tmp_path: Path) -> None:
+    """It may have a table of the same name."""
     with closing(sqlite3.connect(tmp_path / "cluster.db")) as connection:
         connection.execute("CREATE TABLE objects (a)")
         connection.commit()
@@ -85,8 +85,8 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_is(tmp_path: Pa
     assert (tmp_path / "cluster.db").read_bytes() == before
 
 
-def test_a_file_of_a_newer_program_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    """An old program cannot know what it would break."""
+def test_a_file_of_a_newer_version_is_rejected_and_not_changed(tmp_path: Path) -> None:
+    """An older program cannot know what it would break."""
     directory = cluster(tmp_path, 1)
     with closing(sqlite3.connect(tmp_path / "cluster.db")) as connection:
         connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
@@ -98,8 +98,8 @@ def test_a_file_of_a_newer_program_is_refused_and_left_as_it_is(tmp_path: Path) 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_any_damage_is_refused_or_harmless_and_nothing_is_touched(tmp_path: Path, data: st.DataObject) -> None:
-    """A changed byte may lie where nothing is; but no object may come back changed, or be missing."""
+def test_any_damage_is_rejected_or_harmless_and_changes_nothing(tmp_path: Path, data: st.DataObject) -> None:
+    """A changed byte may be in an unused place, but no object may be read changed, or be missing."""
     directory = tmp_path / "damaged"
     if not directory.exists():
         cluster(directory)
@@ -118,7 +118,7 @@ def test_any_damage_is_refused_or_harmless_and_nothing_is_touched(tmp_path: Path
 
 
 def _read(directory: DataDirectory) -> dict[str, str] | str:
-    """Give the values of all objects, or why they cannot be read."""
+    """Return the values of all objects, or why they cannot be read."""
     try:
         version, records = directory.read()
     except ConfigError as error:
@@ -127,8 +127,8 @@ def _read(directory: DataDirectory) -> dict[str, str] | str:
     return {found.name: found.decode()["data"]["value"] for _, found in records}
 
 
-def test_a_file_that_breaks_off_is_refused(tmp_path: Path) -> None:
-    """A full disk or a broken copy leaves such files."""
+def test_a_truncated_file_is_rejected(tmp_path: Path) -> None:
+    """A full disk or an interrupted copy leaves such files."""
     directory = cluster(tmp_path)
     os.truncate(tmp_path / "cluster.db", 8192)
     with pytest.raises(ConfigError, match="damaged"):
@@ -136,8 +136,8 @@ def test_a_file_that_breaks_off_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("loss", ["removed", "cut", "flipped"])
-def test_a_loss_in_the_log_of_sqlite_is_noticed(tmp_path: Path, loss: str) -> None:
-    """SQLite takes a damaged log for a shorter one: acknowledged writes would be gone without a word."""
+def test_a_truncated_sqlite_log_is_detected(tmp_path: Path, loss: str) -> None:
+    """SQLite takes a damaged log for a shorter one, so acknowledged writes would be lost silently."""
     cluster(tmp_path, 1)
     directory = DataDirectory(tmp_path)
     database = directory.open()
@@ -171,8 +171,8 @@ def test_two_servers_do_not_share_a_directory(tmp_path: Path) -> None:
         pass
 
 
-def test_nobody_else_can_read_a_cluster(tmp_path: Path) -> None:
-    """It holds Secrets and keys."""
+def test_only_the_owner_can_read_the_files_of_a_cluster(tmp_path: Path) -> None:
+    """They contain Secrets and keys."""
     directory = DataDirectory(tmp_path / "data")
     with directory.locked():
         directory.open().close()
@@ -184,7 +184,7 @@ def test_nobody_else_can_read_a_cluster(tmp_path: Path) -> None:
     assert "token" not in repr(directory.identity()).replace("Identity", "")
 
 
-def test_an_exported_cluster_is_the_same_where_it_is_imported(tmp_path: Path) -> None:
+def test_an_exported_cluster_is_imported_unchanged(tmp_path: Path) -> None:
     """Uids, versions and everything else must survive a move."""
     source = cluster(tmp_path / "source", 5)
     count, content = exported(source)
@@ -200,7 +200,7 @@ def test_an_exported_cluster_is_the_same_where_it_is_imported(tmp_path: Path) ->
 
 
 def test_an_export_can_be_taken_while_the_cluster_is_in_use(tmp_path: Path) -> None:
-    """Nobody wants to stop a server for a copy."""
+    """A copy must not require stopping the server."""
     directory = cluster(tmp_path, 2)
     with directory.locked():
         database = directory.open()
@@ -209,8 +209,8 @@ def test_an_export_can_be_taken_while_the_cluster_is_in_use(tmp_path: Path) -> N
         database.close()
 
 
-def test_an_import_does_not_touch_a_cluster_that_is_there(tmp_path: Path) -> None:
-    """It moves a cluster, it does not merge two."""
+def test_an_import_does_not_change_an_existing_cluster(tmp_path: Path) -> None:
+    """An import moves a cluster; it does not merge two."""
     source = cluster(tmp_path / "a", 1)
     (tmp_path / "file").write_bytes(exported(source)[1])
     other = cluster(tmp_path / "b", 2)
@@ -223,8 +223,8 @@ def _lines(directory: DataDirectory) -> list[bytes]:
     return exported(directory)[1].splitlines(keepends=True)
 
 
-def test_a_file_that_was_changed_is_not_imported(tmp_path: Path) -> None:
-    """Half of a cluster is none: what is wrong is told, with the line, and nothing is made."""
+def test_a_changed_file_is_not_imported(tmp_path: Path) -> None:
+    """The error names the line, and nothing is created: half a cluster would be useless."""
     lines = _lines(cluster(tmp_path / "source", 3))
     newer = lines[0].replace(b'"version":1', b'"version":2')
     cases = {
@@ -244,7 +244,7 @@ def test_a_file_that_was_changed_is_not_imported(tmp_path: Path) -> None:
         assert not target.has_cluster
 
 
-def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_path_is_reported(tmp_path: Path) -> None:
     """A wrong path is the most common mistake."""
     with pytest.raises(ConfigError, match="there is no cluster"):
         exported(DataDirectory(tmp_path))

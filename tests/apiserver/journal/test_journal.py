@@ -29,7 +29,7 @@ JSON = {"content-type": "application/json"}
 
 
 class SlowDatabase:
-    """Writes when it is told to: the thread that writes waits for it."""
+    """Writes only when the test allows it; the writing thread waits until then."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.batches: list[list[str]] = []
@@ -39,11 +39,11 @@ class SlowDatabase:
         self.error: Exception | None = None
 
     def allow(self) -> None:
-        """Let one batch through."""
+        """Allow one batch."""
         self._allowed.release()
 
     def write(self, changes: Iterable[Row | Gone], version: int) -> None:
-        """Write when it is allowed."""
+        """Write the batch once it is allowed."""
         asyncio.run_coroutine_threadsafe(self._allowed.acquire(), self._loop).result()
         if self.error is not None:
             raise self.error
@@ -55,7 +55,7 @@ class SlowDatabase:
 
 
 def event(name: str, version: int) -> Event:
-    """Give a write."""
+    """Return a write."""
     return Event("ADDED", "configmaps", Record({"metadata": {"name": name}}, version, {}), None, 0.0)
 
 
@@ -70,7 +70,7 @@ async def _eventually(condition: Callable[[], bool]) -> None:
             await RealClock().sleep(0.001)
 
 
-async def test_the_writes_of_a_turn_are_one_batch_and_those_meanwhile_the_next() -> None:
+async def test_the_writes_of_a_turn_are_one_batch_and_later_ones_the_next() -> None:
     """A disk is slow: the busier the server, the larger its batches must be."""
     database = SlowDatabase(asyncio.get_running_loop())
     journal = Journal(database)  # type: ignore[arg-type]  # it has the shape of one
@@ -87,23 +87,23 @@ async def test_the_writes_of_a_turn_are_one_batch_and_those_meanwhile_the_next()
     journal.close()
 
 
-async def test_everyone_is_told_after_what_was_committed_before_and_in_order() -> None:
-    """A read that overtakes the write that it shows would tell of what may never have been."""
+async def test_listeners_are_notified_in_order_after_earlier_writes_are_committed() -> None:
+    """A read that overtakes the write it shows would report a state that may never be stored."""
     database = SlowDatabase(asyncio.get_running_loop())
     journal = Journal(database)  # type: ignore[arg-type]  # it has the shape of one
     told: list[str] = []
 
-    def tell(text: str) -> None:
+    def notify(text: str) -> None:
         journal.when_durable(lambda: told.append(text), lambda: told.append("lost"))
 
-    tell("nothing was written")
+    notify("nothing was written")
     assert told == ["nothing was written"]
     journal.observe(event("a", 2))
-    tell("after a")
+    notify("after a")
     await _turns()
-    tell("while a is written")
+    notify("while a is written")
     journal.observe(event("b", 3))
-    tell("after b")
+    notify("after b")
     assert told == ["nothing was written"]
     database.allow()
     await _eventually(lambda: len(told) == 3)
@@ -114,8 +114,8 @@ async def test_everyone_is_told_after_what_was_committed_before_and_in_order() -
     journal.close()
 
 
-async def test_nobody_is_told_of_what_the_disk_refused() -> None:
-    """After a failed write nothing can be promised any more, to those who wait or who come later."""
+async def test_listeners_are_not_notified_of_writes_that_failed() -> None:
+    """After a failed write the server can promise nothing, neither to waiting nor to later callers."""
     database = SlowDatabase(asyncio.get_running_loop())
     journal = Journal(database)  # type: ignore[arg-type]  # it has the shape of one
     told: list[str] = []
@@ -140,7 +140,7 @@ def _create(name: str) -> Request:
 
 
 async def test_answers_reads_and_watches_wait_for_the_disk(tmp_path: Path) -> None:
-    """What one client cannot rely on yet, no other may see."""
+    """No client may see a state that another client cannot rely on yet."""
     clock = RealClock()
     with kept_cluster(tmp_path, clock) as kept:
         api = ApiServer(clock=clock, objects=kept.objects)
@@ -169,8 +169,8 @@ async def test_answers_reads_and_watches_wait_for_the_disk(tmp_path: Path) -> No
         kept.journal._database = real
 
 
-async def test_a_failing_disk_breaks_answers_off_and_refuses_what_comes_later(tmp_path: Path) -> None:
-    """A client without an answer asks again; one that was told of a success would not."""
+async def test_a_failing_disk_breaks_connections_and_rejects_later_requests(tmp_path: Path) -> None:
+    """A client without an answer retries; one that was told of a success would not."""
     clock = RealClock()
     with kept_cluster(tmp_path, clock) as kept:
         api = ApiServer(clock=clock, objects=kept.objects)
@@ -189,8 +189,8 @@ async def test_a_failing_disk_breaks_answers_off_and_refuses_what_comes_later(tm
         kept.journal._database = real
 
 
-async def test_a_server_ends_when_its_disk_fails(tmp_path: Path) -> None:
-    """A server that cannot keep what it is told must not go on as if it could."""
+async def test_a_server_stops_when_its_disk_fails(tmp_path: Path) -> None:
+    """A server that cannot store what it accepts must not continue as if it could."""
     with pytest.raises(ConfigError, match="cannot be written"):
         await _serve_until_the_disk_fails(tmp_path / "data")
 
@@ -207,8 +207,8 @@ async def _serve_until_the_disk_fails(data: Path) -> None:
         await asyncio.Event().wait()
 
 
-async def test_a_server_is_known_by_the_same_token_and_authority_after_a_restart(tmp_path: Path) -> None:
-    """A kubeconfig that was copied elsewhere must go on working."""
+async def test_a_server_keeps_its_token_and_ca_across_restarts(tmp_path: Path) -> None:
+    """A kubeconfig that was copied elsewhere must keep working."""
     options = LocalOptions(data=tmp_path / "data")
     async with local_server(options) as server:
         first = server.access
@@ -227,8 +227,8 @@ async def test_a_server_is_known_by_the_same_token_and_authority_after_a_restart
         assert server.access.token == "mine"
 
 
-async def test_a_write_that_follows_at_once_from_another_is_kept_in_its_place(tmp_path: Path) -> None:
-    """Rules of aggregated roles are written inside of the write that causes them: the later one must win."""
+async def test_a_write_caused_by_another_write_is_kept_in_order(tmp_path: Path) -> None:
+    """Rules of aggregated roles are written inside the write that causes them; the later one must win."""
     clock = RealClock()
     with kept_cluster(tmp_path, clock) as kept:
         api = ApiServer(clock=clock, objects=kept.objects, controllers=ControllerOptions())

@@ -16,9 +16,9 @@ from steersman.transport.config import ClusterConfig
 from steersman.transport.http.transport import HttpTransport
 from tests.apiserver.journal.running import RunningServer
 
-#: How often the server is killed; a hundred takes some minutes.
+#: How often the server is killed; a hundred times takes some minutes.
 KILLS = int(os.environ.get("STEERSMAN_KILLS", "4"))
-#: Who writes at the same time.
+#: Number of clients that write at the same time.
 WRITERS = 8
 PATH = "/api/v1/namespaces/default/configmaps"
 Document = dict[str, Any]
@@ -26,32 +26,32 @@ Document = dict[str, Any]
 
 @dataclass
 class Known:
-    """What is known of one object: the state that was acknowledged, and the one that may be."""
+    """What is known about one object: the acknowledged state, and the one that an unanswered request may have left."""
 
-    #: The value; ``None`` while the object is not there.
+    #: The value; ``None`` while the object does not exist.
     value: str | None = None
     version: int = 0
-    #: What a request without an answer may have made of it.
+    #: The state that a request without an answer may have left.
     possible: list[str | None] = field(default_factory=list)
 
 
 @dataclass
 class Checker:
-    """Remembers everything that anybody was told, across all lives of the server."""
+    """Remembers everything that clients were told, across all restarts of the server."""
 
     known: dict[str, Known] = field(default_factory=dict)
-    #: The highest version that anybody saw.
+    #: The highest version that any client saw.
     highest: int = 0
-    #: What was seen on a watch: the last version of each object, and whether that was its end.
+    #: What a watch has shown: the last version of each object, and whether it was deleted then.
     watched: dict[str, tuple[int, bool]] = field(default_factory=dict)
     acknowledged: int = 0
 
     def see(self, version: int) -> None:
-        """Take note of a version."""
+        """Record a version."""
         self.highest = max(self.highest, version)
 
     def check(self, listed: Document) -> None:
-        """Compare with what a new life of the server has; afterwards that is what is known."""
+        """Compare with the state after a restart, which becomes the known state."""
         assert int(listed["metadata"]["resourceVersion"]) >= self.highest, "the version went back"
         there = {item["metadata"]["name"]: item for item in listed["items"]}
         for name, known in self.known.items():
@@ -74,7 +74,7 @@ class Checker:
 
 
 class Writer:
-    """Creates, changes and deletes an object of its own, over and over, as long as it is answered."""
+    """Creates, changes and deletes one object of its own repeatedly, as long as requests are answered."""
 
     def __init__(self, name: str, transport: HttpTransport, checker: Checker, randomness: Randomness) -> None:
         self._name = name
@@ -84,7 +84,7 @@ class Writer:
         self._known = checker.known.setdefault(name, Known())
 
     async def run(self) -> None:
-        """Write until nobody answers any more."""
+        """Write until requests are no longer answered."""
         while True:
             value = self._randomness.suffix(200)
             if self._known.value is None:
@@ -120,7 +120,7 @@ _MERGE = {"content-type": "application/merge-patch+json"}
 
 
 async def watch(transport: HttpTransport, version: str, checker: Checker) -> None:
-    """Take note of everything that a watch tells, until it breaks off."""
+    """Record everything that a watch shows, until it breaks."""
     text = b""
     try:
         target = f"{PATH}?watch=true&resourceVersion={version}"
@@ -137,7 +137,7 @@ async def watch(transport: HttpTransport, version: str, checker: Checker) -> Non
 
 
 async def one_life(server: RunningServer, checker: Checker, randomness: Randomness, *, writes: int) -> None:
-    """Check what is there, write to it with several clients at once, and kill it in the middle."""
+    """Check the stored state, write with several clients at once, and kill the server meanwhile."""
     server.wait_ready()
     transport = HttpTransport(ClusterConfig.from_kubeconfig(server.kubeconfig), clock=RealClock())
     try:
@@ -162,13 +162,13 @@ async def _until(checker: Checker, goal: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [1])
-async def test_no_kill_loses_an_acknowledged_write_or_turns_a_version_back(tmp_path: Path, seed: int) -> None:
-    """Whatever anybody was told, by an answer or a watch, is there after any number of kill -9."""
+async def test_no_kill_loses_an_acknowledged_write_or_decreases_a_version(tmp_path: Path, seed: int) -> None:
+    """Whatever a client was told, by an answer or a watch, holds after any number of kill -9."""
     randomness, checker = Randomness(seed), Checker()
     for life in range(KILLS):
         server = RunningServer(tmp_path)
         if life % 5 == 4:
-            # Killed while it starts: at a moment that nothing but time can tell.
+            # Killed during its start, at a moment that only elapsed time determines.
             await RealClock().sleep(randomness.between(0.0, 0.6))
             server.kill()
             continue
@@ -189,8 +189,8 @@ async def _first(transport: HttpTransport, target: str) -> tuple[int, Document]:
     raise AssertionError("nothing came")
 
 
-async def test_a_watch_from_before_a_restart_is_told_to_list_again(tmp_path: Path) -> None:
-    """What happened before is not known any more: silence would hide a delete for ever."""
+async def test_a_watch_from_before_a_restart_must_list_again(tmp_path: Path) -> None:
+    """Earlier events are no longer known; silence would hide a delete forever."""
     answers: list[Response] = []
     server = RunningServer(tmp_path)
     server.wait_ready()
@@ -208,7 +208,7 @@ async def test_a_watch_from_before_a_restart_is_told_to_list_again(tmp_path: Pat
     status, event = await _first(transport, f"{PATH}?watch=true&resourceVersion={version}")
     code = event.get("code") or event["object"]["code"]
     assert (status, code) in ((200, 410), (410, 410))
-    # Also of a resource that had no object left.
+    # The same for a resource that has no objects left.
     status, event = await _first(transport, "/api/v1/pods?watch=true&resourceVersion=1")
     assert (event.get("code") or event["object"]["code"]) == 410
     await transport.close()

@@ -17,7 +17,7 @@ from steersman.protocol.http import Request
 from steersman.randomness import Randomness
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.in_memory import InMemoryTransport
-from tests.apiserver.background.kept import CONFIG_MAPS, DEFINITIONS, definition
+from tests.apiserver.background.controlled_server import CONFIG_MAPS, DEFINITIONS, definition
 
 Document = dict[str, Any]
 WIDGETS = "/apis/demo.dev/v1/namespaces/default/widgets"
@@ -25,7 +25,7 @@ JSON = "application/json"
 
 
 class Life:
-    """One life of a kept server."""
+    """One run of a server with stored data."""
 
     def __init__(self, api: ApiServer, transport: InMemoryTransport) -> None:
         self.api = api
@@ -41,7 +41,7 @@ class Life:
         return answer
 
     async def status_as(self, token: str, path: str) -> int:
-        """Give how a read by somebody else ends."""
+        """Return the status of a read by another user."""
         headers = {"authorization": f"Bearer {token}"}
         return (await self._transport._request(Request("GET", path, headers, b""), None)).status
 
@@ -64,7 +64,7 @@ async def life(path: Path, *, controllers: bool = True) -> AsyncIterator[Life]:
 
 
 async def test_custom_resources_are_served_after_a_restart_as_before(tmp_path: Path) -> None:
-    """Definitions are objects, but being served is a state of the server."""
+    """CRDs are stored objects, but serving them is state of the server."""
     async with life(tmp_path) as server:
         await server.send("POST", DEFINITIONS, definition("Widget", "widgets"))
         widget = {"apiVersion": "demo.dev/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"a": 1}}
@@ -79,8 +79,8 @@ async def test_custom_resources_are_served_after_a_restart_as_before(tmp_path: P
         assert "demo.dev" in names
 
 
-async def test_controllers_finish_after_a_restart_what_they_had_not_begun(tmp_path: Path) -> None:
-    """The server may be killed between a delete and what follows from it."""
+async def test_controllers_catch_up_after_a_restart(tmp_path: Path) -> None:
+    """The server may be killed between a delete and the cleanup that follows from it."""
     async with life(tmp_path, controllers=False) as server:
         owner = await server.send("POST", CONFIG_MAPS, {"metadata": {"name": "o"}})
         uid = owner["metadata"]["uid"]
@@ -95,8 +95,8 @@ async def test_controllers_finish_after_a_restart_what_they_had_not_begun(tmp_pa
         assert "n" not in names
 
 
-async def test_what_users_may_do_is_known_after_a_restart(tmp_path: Path) -> None:
-    """Rights are objects, too; nobody may gain or lose any by a restart."""
+async def test_permissions_survive_a_restart(tmp_path: Path) -> None:
+    """Roles and bindings are objects, too; no user may gain or lose permissions by a restart."""
     group = "/apis/rbac.authorization.k8s.io/v1"
     async with life(tmp_path) as server:
         rule = {"verbs": ["list"], "apiGroups": [""], "resources": ["pods"]}
@@ -113,7 +113,7 @@ async def test_what_users_may_do_is_known_after_a_restart(tmp_path: Path) -> Non
 
 
 async def test_a_restart_writes_nothing_by_itself(tmp_path: Path) -> None:
-    """A cluster at rest stays as it is, however often its server starts."""
+    """An idle cluster stays unchanged, however often its server starts."""
     async with life(tmp_path) as server:
         await server.send("POST", DEFINITIONS, definition("Widget", "widgets"))
         version = server.api.objects.version
@@ -123,7 +123,7 @@ async def test_a_restart_writes_nothing_by_itself(tmp_path: Path) -> None:
 
 
 def keep_only(path: Path, name: str) -> None:
-    """Delete all files of a directory but one, which is made if need be."""
+    """Delete all files of a directory but one, which is created if it does not exist."""
     for file in path.iterdir():
         if file.name != name:
             file.unlink()
@@ -137,7 +137,7 @@ def content_of(path: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("left", ["cluster.db-wal", "watermark"])
-async def test_a_database_that_is_gone_from_beside_its_log_is_not_an_empty_cluster(tmp_path: Path, left: str) -> None:
+async def test_a_database_missing_beside_its_log_is_not_an_empty_cluster(tmp_path: Path, left: str) -> None:
     """Operators would meet an empty cluster, and the log, from which it may be recovered, would be overwritten."""
     async with life(tmp_path) as first:
         await first.send("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
@@ -154,8 +154,8 @@ async def test_a_database_that_is_gone_from_beside_its_log_is_not_an_empty_clust
     assert content_of(tmp_path) == before
 
 
-async def test_a_directory_with_an_identity_only_is_a_new_cluster(tmp_path: Path) -> None:
-    """Kubeconfigs stay valid when the cluster is begun again on purpose."""
+async def test_a_directory_with_only_an_identity_is_a_new_cluster(tmp_path: Path) -> None:
+    """Kubeconfigs stay valid when a user deletes the data on purpose."""
     async with life(tmp_path) as first:
         await first.send("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
     keep_only(tmp_path, "identity.json")

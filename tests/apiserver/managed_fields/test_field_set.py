@@ -1,4 +1,4 @@
-"""The algebra of field sets against plain sets of paths."""
+"""Operations on field sets, compared with plain sets of paths."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ path_sets = st.sets(st.lists(st.sampled_from(ELEMENTS), min_size=1, max_size=3).
 
 
 def tree(paths: Iterable[Path]) -> Fields:
-    """Write paths as a tree, straight from the definition."""
+    """Return paths as a tree, by the definition."""
     root: Fields = {}
     for path in paths:
         node = root
@@ -34,7 +34,7 @@ def _tidy(node: Fields) -> Fields:
 
 
 def members(fields: Fields, prefix: Path = ()) -> set[Path]:
-    """Read the paths back."""
+    """Return the paths of a tree."""
     found = set()
     for element, node in fields.items():
         if element == ".":
@@ -47,8 +47,8 @@ def members(fields: Fields, prefix: Path = ()) -> set[Path]:
 
 @settings(deadline=None)
 @given(path_sets, path_sets)
-def test_the_algebra_is_that_of_sets(left: set[Path], right: set[Path]) -> None:
-    """A member and its children are independent paths; only the recursive difference looks below."""
+def test_operations_are_those_of_sets(left: set[Path], right: set[Path]) -> None:
+    """A member and its children are independent paths; only the recursive difference includes children."""
     one, other = tree(left), tree(right)
     before = repr((one, other))
     assert field_set.union(one, other) == tree(left | right)
@@ -62,14 +62,14 @@ def test_the_algebra_is_that_of_sets(left: set[Path], right: set[Path]) -> None:
 
 @settings(deadline=None)
 @given(path_sets)
-def test_a_tree_stands_for_its_paths(paths: set[Path]) -> None:
-    """What is read from the wire and written again must be the same set."""
+def test_a_tree_has_exactly_its_paths(paths: set[Path]) -> None:
+    """A set that is read from the wire and written again must be the same."""
     assert members(tree(paths)) == paths
     assert field_set.parse(tree(paths)) == tree(paths)
 
 
-def test_paths_are_listed_in_the_order_of_conflicts() -> None:
-    """Members come before what is below others; items by number, not by text."""
+def test_paths_are_listed_in_the_order_used_in_conflicts() -> None:
+    """Members come before paths below them; items are ordered by number, not by text."""
     fields = {
         "f:spec": {
             "f:ports": {'k:{"port":80}': {".": {}, "f:name": {}}, 'k:{"port":9}': {}},
@@ -90,14 +90,14 @@ def test_paths_are_listed_in_the_order_of_conflicts() -> None:
     ]
 
 
-def test_sets_of_clients_are_rewritten_and_unknown_elements_left_out() -> None:
-    """Clients may order keys and space JSON as they like; elements of the future are ignored."""
+def test_field_sets_of_clients_are_normalised_without_unknown_elements() -> None:
+    """Clients may order keys and format JSON as they like; elements of future versions are ignored."""
     sent = {"f:l": {'k:{"b": 1, "a": "<"}': {".": {}}}, "x:future": {}, "f:gone": {"x:future": {}}}
     assert field_set.parse(sent) == {"f:l": {'k:{"a":"\\u003c","b":1}': {}}}
 
 
 @pytest.mark.parametrize("sent", ["x", [], {"f:a": 1}, {"k:{": {}}, {"i:x": {}}, {"v:": {}}, {"a": {}}, {"k:1": {}}])
-def test_what_is_no_field_set_is_refused(sent: object) -> None:
-    """The server then keeps what it knew."""
+def test_an_invalid_field_set_is_rejected(sent: object) -> None:
+    """The server then keeps the owners it knew."""
     with pytest.raises(ValueError, match=r"."):
         field_set.parse(sent)

@@ -8,26 +8,26 @@ CONFIG_MAP = type_of(GroupVersionKind("", "v1", "ConfigMap"))
 
 
 def config_map(data: dict[str, str], annotation: str = "") -> dict[str, Any]:
-    """Make an object with the annotation."""
+    """Return an object with the annotation."""
     metadata = {"name": "x", "annotations": {ANNOTATION: annotation}}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-def test_fields_are_kubectls_as_long_as_nobody_changed_them() -> None:
+def test_kubectl_owns_fields_until_they_are_changed() -> None:
     """What it applied on the client side it may take over on the server side without a conflict."""
     applied = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":{"a":"1","b":"1","gone":"1"}}'
     live = config_map({"a": "1", "b": "changed", "new": "1"}, applied)
     assert unchanged_since(live, CONFIG_MAP)["f:data"] == {"f:a": {}}
 
 
-def test_an_annotation_that_makes_no_sense_allows_nothing() -> None:
-    """Anybody can write it."""
+def test_an_invalid_annotation_is_ignored() -> None:
+    """Any client can write it."""
     broken = ["", "{", "[]", '{"apiVersion":"v2"}', '{"apiVersion":"v1","data":{"a":1}}', '{"apiVersion":"v1","x":1}']
     for annotation in broken:
         assert unchanged_since(config_map({"a": "1"}, annotation), CONFIG_MAP) == {}
 
 
-def test_the_annotation_is_rewritten_without_itself() -> None:
+def test_the_annotation_does_not_contain_itself() -> None:
     """Otherwise it would double in length with every apply."""
     config = config_map({"a": "<1>"}, "old")
     result = refreshed(config_map({"a": "0"}, "older"), config)
@@ -37,8 +37,8 @@ def test_the_annotation_is_rewritten_without_itself() -> None:
     )
 
 
-def test_an_annotation_that_would_be_too_long_is_left_out() -> None:
-    """An apply must not fail for the sake of a note about it."""
+def test_an_annotation_that_is_too_long_is_left_out() -> None:
+    """An apply must not fail because of an annotation about it."""
     result = refreshed(config_map({}, "old"), config_map({"a": "x" * 300_000}))
     assert annotation_of(result) == ""
     assert result["metadata"]["annotations"] == {}

@@ -1,4 +1,4 @@
-"""The quick way to the owner of a new object, beside the long one."""
+"""The fast path to the owner of a new object, compared with the general one."""
 
 from typing import Any
 
@@ -65,8 +65,8 @@ def _object(spec: Any) -> dict[str, Any]:
 
 @settings(max_examples=150)
 @given(_SCHEMAS, st.lists(_VALUES, max_size=4))
-def test_an_outline_is_everything_in_a_value_that_fits(schema: dict[str, Any], values: list[Any]) -> None:
-    """Remembering nodes by shape must never show: each value, met first or again, has the node of the plain rule."""
+def test_an_outline_contains_everything_in_a_valid_value(schema: dict[str, Any], values: list[Any]) -> None:
+    """Caching nodes by shape must be invisible: each value, first or repeated, has the node of the plain rule."""
     kind = type_builder().custom_resource({"type": "object", "properties": {"spec": schema}})
     outline = Outline(kind)
     for obj in [_object(value) for value in [*values, *values]]:
@@ -76,8 +76,8 @@ def test_an_outline_is_everything_in_a_value_that_fits(schema: dict[str, Any], v
 
 @settings(max_examples=150)
 @given(_SCHEMAS, _VALUES)
-def test_a_creator_owns_the_same_by_either_way(schema: dict[str, Any], value: Any) -> None:
-    """A request with an empty list of entries takes the long way: its object must be the same to the byte."""
+def test_a_creator_owns_the_same_fields_on_both_paths(schema: dict[str, Any], value: Any) -> None:
+    """A request with an empty list of entries takes the general path; its object must be the same to the byte."""
     kind = type_builder().custom_resource({"type": "object", "properties": {"spec": schema, "status": schema}})
     endpoint = Endpoint(api_version="demo.dev/v1", type=kind, reset_fields=set_of(("status",)), is_custom=True)
     quick = {**_object(value), "status": value}
@@ -87,8 +87,8 @@ def test_a_creator_owns_the_same_by_either_way(schema: dict[str, Any], value: An
     assert msgspec.json.encode(made[0]) == msgspec.json.encode(made[1])
 
 
-def test_shapes_without_end_are_forgotten_again() -> None:
-    """Maps of free keys have as many shapes as objects: what is remembered of them stays small, and right."""
+def test_the_cache_of_shapes_is_bounded() -> None:
+    """Maps with free keys have as many shapes as objects: the cache must stay small, and correct."""
     kind = type_builder().custom_resource(
         {"type": "object", "properties": {"spec": {"type": "object", "additionalProperties": {"type": "string"}}}}
     )
@@ -109,8 +109,8 @@ def test_shapes_without_end_are_forgotten_again() -> None:
         ({"type": "array", "items": {"type": "integer"}, "x-kubernetes-list-type": "set"}, list(range(100))),
     ],
 )
-def test_what_is_large_is_left_to_the_long_way(schema: dict[str, Any], large: Any) -> None:
-    """A megabyte of keys that never come again must not be remembered hundreds of times."""
+def test_large_objects_take_the_general_path(schema: dict[str, Any], large: Any) -> None:
+    """A megabyte of keys that never occur again must not be cached hundreds of times."""
     kind = type_builder().custom_resource({"type": "object", "properties": {"spec": schema}})
     assert Outline(kind).of(_object(large)) is None
     endpoint = Endpoint(api_version="demo.dev/v1", type=kind, is_custom=True)
@@ -120,7 +120,7 @@ def test_what_is_large_is_left_to_the_long_way(schema: dict[str, Any], large: An
 
 
 def test_objects_of_one_shape_share_one_node() -> None:
-    """This is the whole gain: what is worked out for the first object is not worked out again."""
+    """This is the purpose of the cache: the node computed for the first object is reused."""
     kind = type_builder().custom_resource({"type": "object", "properties": {"spec": {"type": "object"}}})
     outline = Outline(kind)
     first, second = outline.of(_object({"a": {"b": [1]}})), outline.of(_object({"a": {"b": ["x"]}}))

@@ -1,4 +1,4 @@
-"""Recorded creates of built-in kinds: who owns what in an object that its kind fills with defaults."""
+"""Recorded creates of built-in kinds: who owns which fields once the server has set defaults."""
 
 import json
 import lzma
@@ -16,7 +16,8 @@ from tests.support.patch_recordings import target_of
 
 _GOLDEN = Path(__file__).parent.parent.parent / "golden" / "builtin"
 
-#: Kinds in which the server sets more after ownership is decided; the answer does not show the object before that.
+#: Kinds in which the server sets more fields after ownership is computed; the answer does not show the object before
+#: that.
 COMPLETED_LATER = {
     "Pod": "priority and tolerations",
     "Service": "cluster addresses",
@@ -30,7 +31,7 @@ COMPLETED_LATER = {
 
 
 def created_objects() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Give the bodies and answers of recorded creates of tracked objects."""
+    """Yield the bodies and answers of recorded creates of tracked objects."""
     for file in ("defaults", "lifecycle"):
         with lzma.open(_GOLDEN / f"{file}.jsonl.xz", "rt", encoding="utf-8") as lines:
             for step in (step for line in lines for step in json.loads(line)["steps"]):
@@ -42,14 +43,14 @@ def created_objects() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 
 
 def as_decided(body: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
-    """Give the object as ownership sees it: empty lists of the request become null only when they are stored."""
+    """Return the object as ownership sees it: empty lists of the request become null only when they are stored."""
     metadata = {key: value for key, value in answer["metadata"].items() if key != "managedFields"}
     empty = {key: value for key, value in body.items() if value == [] and answer.get(key, 0) is None}
     return {**answer, "metadata": metadata, **empty}
 
 
-def test_creators_own_what_they_and_the_defaults_set_and_not_what_is_always_there() -> None:
-    """Of some kinds the owner has `spec` itself, of others only what is in it: it depends on how Go writes the kind."""
+def test_creators_own_what_they_and_the_defaults_set() -> None:
+    """For some kinds the owner has `spec` itself, for others only fields in it, as Go encodes the kind."""
     kinds = set()
     for body, answer in created_objects():
         entries = answer.get("metadata", {}).get("managedFields")

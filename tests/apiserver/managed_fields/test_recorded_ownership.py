@@ -1,4 +1,4 @@
-"""Every recorded write that these functions decide alone, replayed on the recorded object before it."""
+"""Every recorded write that these functions alone determine, replayed on the recorded object before it."""
 
 from collections import Counter
 from typing import Any
@@ -20,10 +20,10 @@ APPLY = "application/apply-patch+yaml"
 _STATUS = set_of(("status",))
 _ALL_BUT_STATUS = set_of(("spec",), ("metadata",))
 _WITHOUT_STATUS = ("ConfigMap", "Secret", "Namespace", "ServiceAccount", "Role", "RoleBinding")
-#: Members of metadata that the server sets after ownership is decided.
+#: Members of metadata that the server sets after ownership is computed.
 _SERVER_SET = ("managedFields", "resourceVersion", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
 
-#: Writes whose object, as ownership sees it, the answer does not show.
+#: Writes whose answer does not show the object as ownership sees it.
 NOT_SHOWN = {
     "up-finalizers-delete/7": "the deletion time in the request is taken back after ownership is decided",
     "up-conflict-builtin/16": "a taint is added to the node by admission",
@@ -31,7 +31,7 @@ NOT_SHOWN = {
 
 
 def endpoint_of(step: Step, kind: str) -> Endpoint:
-    """Give the endpoint that a step went to."""
+    """Return the endpoint that a step was sent to."""
     target = step.target
     api_version = f"{target.group}/{target.version}" if target.group else target.version
     versions = step.crds.get((target.group, target.plural))
@@ -67,18 +67,18 @@ def endpoint_of(step: Step, kind: str) -> Endpoint:
 
 
 def managed_fields(obj: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """Give an object's list."""
+    """Return an object's managed fields."""
     return ((obj or {}).get("metadata") or {}).get("managedFields") or []
 
 
 def bare(obj: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what the server sets itself."""
+    """Return the object without the fields that the server sets itself."""
     metadata = {key: value for key, value in obj.get("metadata", {}).items() if key not in _SERVER_SET}
     return {**obj, "metadata": metadata}
 
 
 def settled(live: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
-    """Give what the server keeps: a write that changes nothing but times is none."""
+    """Return what the server stores: a write that changes only times is dropped."""
     is_noop = json_equal(bare(live), bare(result)) and entries.differ_only_in_times(
         managed_fields(live), managed_fields(result)
     )
@@ -86,14 +86,14 @@ def settled(live: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
 
 
 def now_of(step: Step) -> str:
-    """Give the time of a write: the latest in the answer."""
+    """Return the time of a write: the latest in the answer."""
     return max(
         (entry["time"] for entry in managed_fields(step.response) if "time" in entry), default="2026-01-01T00:00:00Z"
     )
 
 
 def is_decided_here(step: Step) -> bool:
-    """Tell whether a step is about an object whose state before is known."""
+    """Return whether the step writes an object whose previous state is known."""
     target = step.target
     return (
         step.is_known
@@ -106,7 +106,7 @@ def is_decided_here(step: Step) -> bool:
 
 
 def is_subset(part: Any, whole: Any) -> bool:
-    """Tell whether all of an undefaulted object is in a defaulted one; empty and null parts may be dropped."""
+    """Return whether all of an undefaulted object is in a defaulted one; empty and null parts may be dropped."""
     if isinstance(part, dict):
         return isinstance(whole, dict) and all(
             is_subset(value, whole[key]) if key in whole else not value for key, value in part.items()
@@ -116,7 +116,7 @@ def is_subset(part: Any, whole: Any) -> bool:
     return json_equal(part, whole)
 
 
-#: Applies whose answer shows an object that was changed after the merge: why.
+#: Applies whose answer shows an object that was changed after the merge, with the reason.
 CHANGED_AFTER_MERGE = {
     "ac-nulls/8": "null became the default",
     "ac-nulls/19": "null became the default",
@@ -135,13 +135,13 @@ CHANGED_AFTER_MERGE = {
 
 
 def is_rewritten(step: Step) -> bool:
-    """Tell whether typed decoding rewrites values of this kind: quantities, and false or zero that go unsaid."""
+    """Return whether typed decoding rewrites values of this kind: quantities, and omitted false and zero."""
     return step.response.get("kind") in ("Deployment", "Service", "StatefulSet") and "seed" in step.name
 
 
 @pytest.mark.parametrize("file", ["apply_custom", "apply_builtin"])
 def test_recorded_applies_have_the_recorded_result(file: str) -> None:
-    """Objects, owners, conflicts and texts of server-side apply must be those of the real server."""
+    """Objects, owners, conflicts and messages of server-side apply must be those of the real server."""
     seen: Counter[str] = Counter()
     for step in steps(file):
         body = step.body
@@ -179,7 +179,7 @@ def check_apply(step: Step, endpoint: Endpoint) -> str:
 
 
 def check_refusal(step: Step, error: ApiError) -> None:
-    """Compare an error with the recorded one; causes come in random order from the real server."""
+    """Compare an error with the recorded one; the real server lists causes in random order."""
     assert error.code == step.status, step.name
     if not step.is_varying or error.code == 409:
         assert error.message == step.response["message"], step.name
@@ -189,7 +189,7 @@ def check_refusal(step: Step, error: ApiError) -> None:
     assert {(one.reason, one.message, one.field) for one in error.causes} == causes, step.name
 
 
-#: Fields that the server allocates after ownership is decided, so that nobody owns them.
+#: Fields that the server allocates after ownership is computed, so that they have no owner.
 _ALLOCATED = {
     "Service": ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"),
     "Pod": ("priority", "preemptionPolicy", "tolerations"),
@@ -197,7 +197,7 @@ _ALLOCATED = {
 
 
 def as_decided(step: Step, endpoint: Endpoint) -> dict[str, Any]:
-    """Give the new object as ownership sees it: before allocation, and before the endpoint resets fields."""
+    """Return the new object as ownership sees it: before allocation, and before the endpoint resets fields."""
     metadata = {key: value for key, value in step.response["metadata"].items() if key != "managedFields"}
     new = {**step.response, "metadata": metadata}
     if step.status == 201 and new["kind"] in _ALLOCATED:
@@ -210,14 +210,14 @@ def as_decided(step: Step, endpoint: Endpoint) -> dict[str, Any]:
         new["metadata"] = {**new["metadata"], "managedFields": given}
     if step.method == "PATCH" and (step.target.group, step.target.plural) in step.crds:
         for key in ("spec", "status"):
-            # What is not of its type is seen before it is reset.
+            # A value of the wrong type is noticed before it is reset.
             if f"f:{key}" in endpoint.reset_fields and requested.get(key) is not None:
                 new[key] = requested[key]
     return new
 
 
 def requested_object(step: Step) -> dict[str, Any] | None:
-    """Give the object that a request asks for, before the server does anything with it."""
+    """Return the object that a request asks for, before the server changes it."""
     if step.content_type == "application/json":
         return step.body if isinstance(step.body, dict) else None
     if step.live is None:

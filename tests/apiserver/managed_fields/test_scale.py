@@ -18,7 +18,7 @@ TIME = "2026-11-15T20:46:28Z"
 
 
 def scale_of(parent: dict[str, Any], replicas: int) -> dict[str, Any]:
-    """Give the scale of an object."""
+    """Return the scale of an object."""
     metadata = {"name": parent["metadata"]["name"], "uid": parent["metadata"]["uid"]}
     if listed := scale_entries(parent["metadata"]["managedFields"], PATHS):
         metadata["managedFields"] = listed
@@ -26,7 +26,7 @@ def scale_of(parent: dict[str, Any], replicas: int) -> dict[str, Any]:
 
 
 def recorded(name: str) -> list[Step]:
-    """Give the steps of one recorded sequence."""
+    """Return the steps of one recorded sequence."""
     return [step for step in steps("apply_custom") if step.name.startswith(f"{name}/")]
 
 
@@ -51,7 +51,7 @@ def test_an_apply_to_scale_conflicts_with_the_scaler() -> None:
     assert caught.value.message == answer["message"]
 
 
-def test_who_still_owns_the_replicas_after_a_write_keeps_its_entry() -> None:
+def test_an_owner_of_unchanged_replicas_keeps_its_entry() -> None:
     """A write that changes nothing must not change owners, nor move them from the object to the subresource."""
     entry = {
         "manager": "A",
@@ -66,7 +66,7 @@ def test_who_still_owns_the_replicas_after_a_write_keeps_its_entry() -> None:
 
 
 def test_entries_of_unknown_versions_are_dropped_and_of_unscalable_ones_kept() -> None:
-    """In a version without replicas nobody can own them; of a version not served nothing is known."""
+    """A version without replicas has no owner of them; nothing is known about a version that is not served."""
     paths = {"gold.dev/v1": ("spec", "replicas"), "gold.dev/v2": None}
     known = {"operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
     entries = [{"manager": "M", "apiVersion": version, **known} for version in ("gold.dev/v0", "gold.dev/v2")]

@@ -1,4 +1,4 @@
-"""Rules of ownership that hold for every object, and the corners that recordings do not reach."""
+"""Rules of ownership for every object, and corner cases that no recording covers."""
 
 from contextlib import suppress
 from typing import Any
@@ -70,7 +70,7 @@ managers = st.sampled_from(["A", "B", "C"])
 
 
 def gadget(spec: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """Make an object, or a configuration."""
+    """Return an object, or a configuration to apply."""
     return {"apiVersion": "demo.dev/v1", "kind": "Gadget", "metadata": {"name": "x"}, "spec": spec, **more}
 
 
@@ -80,7 +80,7 @@ def apply(live: dict[str, Any], spec: dict[str, Any], manager: str, *, force: bo
 
 
 def refusal_of(live: dict[str, Any], spec: dict[str, Any], manager: str) -> Conflict | None:
-    """Give the conflict that an apply runs into, if it does."""
+    """Return the conflict of an apply, or None."""
     try:
         apply(live, spec, manager)
     except Conflict as conflict:
@@ -89,19 +89,19 @@ def refusal_of(live: dict[str, Any], spec: dict[str, Any], manager: str) -> Conf
 
 
 def stored(obj: dict[str, Any]) -> dict[str, Any]:
-    """Give an object as the server has it after a create."""
+    """Return an object as the server stores it after a create."""
     return {**obj, "metadata": {**obj["metadata"], "uid": "u"}}
 
 
 def owners(obj: dict[str, Any]) -> dict[str, Any]:
-    """Give what each manager owns, by name."""
+    """Return the fields of each manager, by name."""
     return {entry["manager"]: entry["fieldsV1"] for entry in obj["metadata"].get("managedFields", ())}
 
 
 @settings(deadline=None)
 @given(specs)
 def test_an_applier_owns_exactly_what_it_applies(spec: dict[str, Any]) -> None:
-    """Ownership is the basis of everything else: neither more nor less."""
+    """All other rules depend on this one."""
     obj = apply({}, spec, "A")
     assert obj["spec"] == spec
     assert owners(obj) == {"A": {"f:spec": fields_of(gadget(spec), GADGET.type)["f:spec"]}}
@@ -110,7 +110,7 @@ def test_an_applier_owns_exactly_what_it_applies(spec: dict[str, Any]) -> None:
 @settings(deadline=None)
 @given(specs, specs, specs)
 def test_a_forced_apply_wins_and_a_second_one_changes_nothing(one: Any, other: Any, update: Any) -> None:
-    """Controllers apply the same configuration again and again; that must be no write."""
+    """Controllers apply the same configuration again and again; that must not be a write."""
     live = stored(apply(stored(updater.create(gadget(update), "U", endpoint=GADGET, time=TIME)), one, "A", force=True))
     obj = apply(live, other, "B", force=True)
     for key in other.keys() & {"a", "n", "atomic", "plain"}:
@@ -121,8 +121,8 @@ def test_a_forced_apply_wins_and_a_second_one_changes_nothing(one: Any, other: A
 
 @settings(deadline=None)
 @given(specs, specs)
-def test_what_nobody_wants_any_more_goes_away(first: Any, second: Any) -> None:
-    """An apply is the full intent of its manager: what it alone owned and dropped is removed."""
+def test_fields_without_an_owner_are_removed(first: Any, second: Any) -> None:
+    """An apply is the full intent of its manager: fields that it alone owned and dropped are removed."""
     obj = apply(stored(apply({}, first, "A")), second, "A")
     fresh = apply({}, second, "A")
     assert owners(obj) == owners(fresh)
@@ -130,15 +130,15 @@ def test_what_nobody_wants_any_more_goes_away(first: Any, second: Any) -> None:
 
 
 def _without_nulls(obj: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what became null because it was emptied, and the uid that only one of two objects has."""
+    """Leave out fields that became null because they were emptied, and the uid that only one of the objects has."""
     spec = {key: value for key, value in obj["spec"].items() if value is not None}
     return {**obj, "metadata": {k: v for k, v in obj["metadata"].items() if k != "uid"}, "spec": spec}
 
 
 @settings(deadline=None)
 @given(specs, specs)
-def test_an_update_owns_what_it_changed_and_nobody_else_does(before: Any, after: Any) -> None:
-    """Otherwise an applier would never learn that its value was overwritten."""
+def test_an_update_is_the_only_owner_of_what_it_changed(before: Any, after: Any) -> None:
+    """Otherwise an applier would never notice that its value was overwritten."""
     live = stored(apply({}, before, "A"))
     new = {**live, "spec": after}
     obj = updater.update(live, new, "U", endpoint=GADGET, time=TIME)
@@ -155,8 +155,8 @@ def test_an_update_owns_what_it_changed_and_nobody_else_does(before: Any, after:
 
 @settings(deadline=None)
 @given(specs, specs)
-def test_without_force_a_conflict_lists_what_would_change_and_leaves_all_as_it_was(mine: Any, theirs: Any) -> None:
-    """Conflicts exist so that nobody overwrites somebody else by accident."""
+def test_without_force_a_conflict_lists_the_fields_and_changes_nothing(mine: Any, theirs: Any) -> None:
+    """Conflicts exist so that no manager overwrites another by accident."""
     live = stored(apply({}, mine, "A"))
     before = repr(live)
     changed = [
@@ -174,7 +174,7 @@ def test_without_force_a_conflict_lists_what_would_change_and_leaves_all_as_it_w
 
 
 class FlatApply(RuleBasedStateMachine):
-    """Apply and update of one flat map, where the rules fit in a few lines."""
+    """Apply and update of one flat map, for which the rules fit in a few lines."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -229,7 +229,7 @@ TestFlatApply.settings = settings(max_examples=40, stateful_step_count=15, deadl
 
 
 def test_a_manager_keeps_its_identity_when_it_applies_another_version() -> None:
-    """Fields that it applied in the old version and drops now must still go away."""
+    """Fields that it applied in the old version and drops now must still be removed."""
     old = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"old": STRING, "a": STRING}}}}
     new = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"new": STRING, "a": STRING}}}}
     types = {f"demo.dev/{name}": type_builder().custom_resource(one) for name, one in (("v1", old), ("v2", new))}
@@ -260,8 +260,8 @@ def test_a_manager_keeps_its_identity_when_it_applies_another_version() -> None:
     assert (entry["apiVersion"], entry["fieldsV1"]) == ("demo.dev/v2", {"f:spec": {"f:a": {}}})
 
 
-def test_managers_of_versions_no_longer_served_are_forgotten() -> None:
-    """Their fields cannot be read any more."""
+def test_managers_of_versions_no_longer_served_are_dropped() -> None:
+    """Their fields can no longer be read."""
     live = stored(apply({}, {"a": "x"}, "A"))
     gone = {
         "manager": "B",
@@ -300,8 +300,8 @@ def test_a_bucket_that_is_not_the_oldest_is_merged_like_any_other() -> None:
     assert bucket.fields == {"f:a": {}, "f:ancient-changes": {}}
 
 
-def test_times_of_clients_are_stored_in_one_form() -> None:
-    """They decide the order of entries, so they must compare."""
+def test_times_of_clients_are_stored_in_one_format() -> None:
+    """They determine the order of entries, so they must be comparable."""
     sent = {
         "manager": "M",
         "operation": "Update",
@@ -316,22 +316,22 @@ def test_times_of_clients_are_stored_in_one_form() -> None:
 
 @pytest.mark.parametrize("broken", [[1], "x", [{"operation": "Update"}], [{"operation": "Apply", "apiVersion": "v1"}]])
 def test_an_object_created_with_a_broken_list_is_not_tracked(broken: Any) -> None:
-    """Recorded: the create is accepted, and the object has no list at all."""
+    """Recorded: the create is accepted, and the object has no list of managed fields."""
     new = gadget({"a": "x"})
     new["metadata"]["managedFields"] = broken
     assert "managedFields" not in updater.create(new, "U", endpoint=GADGET, time=TIME)["metadata"]
 
 
-def test_an_object_with_a_misfit_that_is_reset_later_is_not_tracked() -> None:
-    """Recorded for updates: validation does not see what is reset, and owners of a misfit cannot be told."""
+def test_an_object_with_an_invalid_value_that_is_reset_later_is_not_tracked() -> None:
+    """Recorded for updates: validation does not see a value that is reset, and an invalid value has no owners."""
     misfit = gadget({"a": "x"}, status={"n": "no number"})
     assert owners(updater.create(misfit, "U", endpoint=GADGET, time=TIME)) == {}
     live = stored(updater.create(gadget({"a": "x"}), "U", endpoint=GADGET, time=TIME))
     assert owners(updater.update(live, {**live, "status": {"n": []}}, "U", endpoint=GADGET, time=TIME)) == {}
 
 
-def test_a_live_object_that_cannot_be_typed_is_an_internal_error() -> None:
-    """Its items have no keys, so nothing can be said about them."""
+def test_a_stored_object_that_does_not_fit_its_type_is_an_internal_error() -> None:
+    """Its list items have no keys, so their owners cannot be determined."""
     live = stored(apply({}, {"a": "x"}, "A"))
     live["spec"]["items"] = [{"v": "no name"}]
     with pytest.raises(InternalError, match=r"failed to create typed live object \(/x; demo.dev/v1, Kind=Gadget\)"):
@@ -352,8 +352,8 @@ anything = st.recursive(
 
 @settings(deadline=None)
 @given(specs, anything, anything)
-def test_any_configuration_gives_an_object_or_an_api_error(spec: Any, wanted: Any, metadata: Any) -> None:
-    """Configurations come from clients; a misfit is answered, with a text, and changes nothing."""
+def test_any_configuration_returns_an_object_or_an_api_error(spec: Any, wanted: Any, metadata: Any) -> None:
+    """Configurations come from clients; an invalid one is rejected with a message and changes nothing."""
     live = stored(apply({}, spec, "A"))
     before = repr(live)
     config = {"apiVersion": "demo.dev/v1", "kind": "Gadget", "metadata": metadata, "spec": wanted}
@@ -366,8 +366,8 @@ def test_any_configuration_gives_an_object_or_an_api_error(spec: Any, wanted: An
 
 @settings(deadline=None)
 @given(specs, anything, anything)
-def test_any_update_gives_an_object(spec: Any, wanted: Any, listed: Any) -> None:
-    """An update is validated after its owners are found, so that anything may be in it; so may its list of owners."""
+def test_any_update_returns_an_object(spec: Any, wanted: Any, listed: Any) -> None:
+    """An update is validated only after its owners are computed, so it may contain anything, also as managed fields."""
     live = stored(apply({}, spec, "A"))
     new = {**live, "spec": wanted, "metadata": {**live["metadata"], "managedFields": listed}}
     result = updater.update(live, new, "U", endpoint=GADGET, time=TIME)

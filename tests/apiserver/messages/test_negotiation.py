@@ -20,14 +20,14 @@ KUBECTL = (
         ("application/json;pretty=1", Form(pretty=True)),
     ],
 )
-def test_the_best_form_that_can_be_written_is_chosen(accept: str, expected: Form) -> None:
-    """Clients list what they like best first, or weigh it."""
+def test_the_preferred_format_that_can_be_written_is_chosen(accept: str, expected: Form) -> None:
+    """Clients list formats by preference, or with weights."""
     assert negotiate(accept, builtin=True) == expected
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/*", "APPLICATION/JSON", "garbage"])
-def test_what_cannot_be_written_is_refused(accept: str) -> None:
-    """Recorded: even a wildcard of one type is not understood."""
+def test_a_format_that_cannot_be_written_is_rejected(accept: str) -> None:
+    """Recorded: even a wildcard subtype is not accepted."""
     for builtin in (True, False):
         with pytest.raises(Refusal) as caught:
             negotiate(accept, builtin=builtin)
@@ -42,8 +42,8 @@ def test_a_body_without_a_type_is_json() -> None:
         body_media("text/plain")
 
 
-def test_custom_resources_know_no_strategic_merge() -> None:
-    """There is no type table that could tell how lists merge."""
+def test_custom_resources_do_not_support_strategic_merge() -> None:
+    """There is no type information that says how lists are merged."""
     strategic = "application/strategic-merge-patch+json"
     assert patch_media(strategic, builtin=True) == strategic
     with pytest.raises(Refusal) as caught:

@@ -6,32 +6,32 @@ from steersman.apiserver.status import Refusal
 
 
 def query(**values: str) -> Query:
-    """Give parameters."""
+    """Return query parameters."""
     return Query({name: [value] for name, value in values.items()})
 
 
-def refused(**values: str) -> str:
-    """Give the message with which a list is refused."""
+def rejected(**values: str) -> str:
+    """Return the message with which a list is rejected."""
     with pytest.raises(Refusal) as caught:
         list_options(query(**values))
     return caught.value.message
 
 
 def test_a_match_needs_a_version() -> None:
-    """The rules of lists, in the server's words."""
-    assert "forbidden unless resourceVersion is provided" in refused(resourceVersionMatch="Exact")
-    assert 'forbidden for resourceVersion "0"' in refused(resourceVersionMatch="Exact", resourceVersion="0")
-    assert "sendInitialEvents is forbidden for list" in refused(sendInitialEvents="true")
+    """The rules for lists, with the messages of the server."""
+    assert "forbidden unless resourceVersion is provided" in rejected(resourceVersionMatch="Exact")
+    assert 'forbidden for resourceVersion "0"' in rejected(resourceVersionMatch="Exact", resourceVersion="0")
+    assert "sendInitialEvents is forbidden for list" in rejected(sendInitialEvents="true")
 
 
 def test_initial_events_need_a_match() -> None:
-    """The rules of watches: ignoring one would hang informers."""
-    assert "requires setting resourceVersionMatch to NotOlderThan" in refused(watch="1", sendInitialEvents="true")
-    assert "forbidden for watch unless sendInitialEvents" in refused(watch="1", resourceVersionMatch="NotOlderThan")
+    """The rules for watches: ignoring one would hang informers."""
+    assert "requires setting resourceVersionMatch to NotOlderThan" in rejected(watch="1", sendInitialEvents="true")
+    assert "forbidden for watch unless sendInitialEvents" in rejected(watch="1", resourceVersionMatch="NotOlderThan")
 
 
 def test_an_apply_needs_a_manager_and_only_an_apply_may_be_forced() -> None:
-    """Ownership without a name is none."""
+    """An owner needs a name."""
     with pytest.raises(Refusal, match="is required for apply patch"):
         write_options(query(), "PatchOptions", applying=True)
     with pytest.raises(Refusal, match="may not be specified for non-apply patch"):
@@ -40,21 +40,21 @@ def test_an_apply_needs_a_manager_and_only_an_apply_may_be_forced() -> None:
 
 
 def test_a_bad_option_names_its_kind() -> None:
-    """The same complaint, under three names."""
+    """The same error, under three names."""
     for kind in ("CreateOptions", "UpdateOptions", "PatchOptions"):
         with pytest.raises(Refusal) as caught:
             write_options(query(dryRun="Some"), kind)
         assert caught.value.message.startswith(f'{kind}.meta.k8s.io "" is invalid: dryRun')
 
 
-def test_the_body_of_a_delete_beats_its_parameters() -> None:
-    """Recorded: whoever sends both means the body."""
+def test_the_body_of_a_delete_overrides_its_parameters() -> None:
+    """Recorded: of the two, the body counts."""
     options = delete_options(query(propagationPolicy="Background"), {"propagationPolicy": "Foreground"})
     assert options.policy == "Foreground"
     assert delete_options(query(propagationPolicy="Orphan"), None).policy == "Orphan"
 
 
 def test_a_policy_and_its_old_spelling_exclude_each_other() -> None:
-    """They could contradict."""
+    """They could contradict each other."""
     with pytest.raises(Refusal, match="cannot be both set"):
         delete_options(query(), {"propagationPolicy": "Background", "orphanDependents": True})

@@ -1,4 +1,4 @@
-"""The decoder of protobuf bodies, against real bodies of kubectl, hand-made bytes, a small encoder and noise."""
+"""The decoder of protobuf bodies, tested with bodies of kubectl, handwritten bytes, a small encoder and noise."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ _RECORDED = Path(__file__).parents[2] / "golden" / "kubectl.jsonl.xz"
 
 
 def varint(number: int) -> bytes:
-    """Write a number."""
+    """Encode a number."""
     number &= 0xFFFF_FFFF_FFFF_FFFF
     out = bytearray()
     while number > 0x7F:
@@ -31,7 +31,7 @@ def varint(number: int) -> bytes:
 
 
 def field(number: int, value: bytes | str | float) -> bytes:
-    """Write one field."""
+    """Encode one field."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     if isinstance(value, float):
@@ -41,19 +41,19 @@ def field(number: int, value: bytes | str | float) -> bytes:
 
 
 def body(api_version: str, kind: str, raw: bytes) -> bytes:
-    """Write a whole body."""
+    """Encode a whole body."""
     return protobuf.MAGIC + field(1, field(1, api_version) + field(2, kind)) + field(2, raw)
 
 
 @cache
 def recorded_exchanges() -> list[dict[str, Any]]:
-    """Give the recorded requests of kubectl that have a protobuf body."""
+    """Return the recorded requests of kubectl that have a protobuf body."""
     with lzma.open(_RECORDED, "rt") as lines:
         return [one for one in map(json.loads, lines) if one.get("request_base64")]
 
 
-def test_bodies_of_real_kubectl_are_understood() -> None:
-    """Typed Go clients send nothing but this."""
+def test_bodies_of_real_kubectl_are_decoded() -> None:
+    """Typed Go clients send nothing else."""
     found = {}
     for one in recorded_exchanges():
         obj = protobuf.decode(base64.b64decode(one["request_base64"]))
@@ -75,8 +75,8 @@ def test_bodies_of_real_kubectl_are_understood() -> None:
     ]
 
 
-def test_answers_of_a_real_server_are_understood() -> None:
-    """They hold what requests seldom do: times, managed fields, nested JSON."""
+def test_answers_of_a_real_server_are_decoded() -> None:
+    """They contain what requests seldom do: times, managed fields, nested JSON."""
     answers = [
         protobuf.decode(base64.b64decode(one["response_base64"]))
         for one in recorded_exchanges()
@@ -101,7 +101,7 @@ def test_delete_options_belong_to_every_group() -> None:
         }
 
 
-def test_wrappers_become_what_json_has_for_them() -> None:
+def test_wrapper_types_become_their_json_form() -> None:
     """Ports, quantities, times and durations of Kubernetes have types of their own in protobuf."""
     by_name = field(1, "p") + field(2, "TCP") + field(3, 80) + field(4, field(1, 1) + field(2, 0) + field(3, "http"))
     by_number = field(3, 81) + field(4, field(1, 0) + field(2, 8080) + field(3, ""))
@@ -132,7 +132,7 @@ def test_inline_members_and_bytes_belong_to_the_parent() -> None:
     assert config["binaryData"] == {"k": "AP8="}
 
 
-def test_schemas_of_custom_resources_are_understood() -> None:
+def test_schemas_of_custom_resources_are_decoded() -> None:
     """A schema may be a boolean, a list or JSON text in places."""
     schema = (
         field(5, "object")
@@ -155,7 +155,7 @@ def test_schemas_of_custom_resources_are_understood() -> None:
 
 
 def test_zero_scalars_are_left_out_where_json_leaves_them_out() -> None:
-    """Go writes them all in protobuf; in JSON they would look as if somebody had set them."""
+    """Go writes them all in protobuf; in JSON they would look as if a client had set them."""
     obj = protobuf.decode(body("v1", "ConfigMap", field(1, field(1, "") + field(7, 0) + field(10, 0))))
     assert obj["metadata"] == {"deletionGracePeriodSeconds": 0}
 
@@ -183,14 +183,14 @@ def test_unknown_fields_are_skipped_and_bad_text_is_replaced() -> None:
         body("v1", "ConfigMap", field(1, field(17, field(7, field(1, b"{"))))),
     ],
 )
-def test_what_makes_no_sense_is_a_decode_error(data: bytes) -> None:
+def test_an_invalid_body_is_a_decode_error(data: bytes) -> None:
     """A broken body is the client's fault, never the server's failure."""
     with pytest.raises(DecodeError):
         protobuf.decode(data)
 
 
 def test_nesting_is_bounded() -> None:
-    """A few bytes a level must not exhaust the stack."""
+    """A few bytes per level must not exhaust the stack."""
     schema = b""
     for _ in range(5000):
         schema = field(28, schema)
@@ -204,15 +204,15 @@ _KINDS = [("v1", "Pod"), ("apps/v1", "Deployment"), ("apiextensions.k8s.io/v1", 
 
 @settings(deadline=None)
 @given(st.sampled_from(_KINDS), st.binary(max_size=80))
-def test_noise_gives_an_object_or_a_decode_error(kind: tuple[str, str], noise: bytes) -> None:
-    """Whatever comes over the network, nothing but a DecodeError leaves the decoder."""
+def test_noise_returns_an_object_or_raises_a_decode_error(kind: tuple[str, str], noise: bytes) -> None:
+    """Whatever bytes arrive, the decoder raises nothing but DecodeError."""
     with suppress(DecodeError):
         json.dumps(protobuf.decode(body(*kind, noise)))
 
 
 @settings(deadline=None)
 @given(st.integers(0, 200), st.integers(0, 255))
-def test_a_damaged_body_gives_an_object_or_a_decode_error(position: int, byte: int) -> None:
+def test_a_damaged_body_returns_an_object_or_raises_a_decode_error(position: int, byte: int) -> None:
     """Real bodies with one wrong byte reach deeper than noise."""
     for one in recorded_exchanges()[:4]:
         data = bytearray(base64.b64decode(one["request_base64"]))
@@ -221,11 +221,11 @@ def test_a_damaged_body_gives_an_object_or_a_decode_error(position: int, byte: i
             json.dumps(protobuf.decode(bytes(data)))
 
 
-# A small encoder, driven by the same table: what it writes must come back.
+# A small encoder that uses the same table; the decoder must restore what it writes.
 
 
 def encode_message(obj: dict[str, Any], message: str) -> bytes:
-    """Write the fields of a message that are plain scalars, messages, lists and maps of them."""
+    """Encode the fields of a message that are plain scalars, messages, lists and maps of them."""
     out = b""
     for number, (name, kind, flags) in protobuf._messages()[message].items():
         if not flags & 1 and name in obj:
@@ -234,7 +234,7 @@ def encode_message(obj: dict[str, Any], message: str) -> bytes:
 
 
 def encode_member(number: int, value: Any, kind: Any) -> bytes:
-    """Write one member."""
+    """Encode one member."""
     if isinstance(kind, list):
         shape, inner = kind
         if shape == "L":
@@ -267,7 +267,7 @@ metadata = st.fixed_dictionaries(
 
 @settings(deadline=None)
 @given(metadata, st.dictionaries(names, names, min_size=1))
-def test_what_the_encoder_of_the_tests_writes_comes_back(meta: dict[str, Any], data: dict[str, str]) -> None:
+def test_what_the_test_encoder_writes_is_decoded_unchanged(meta: dict[str, Any], data: dict[str, str]) -> None:
     """Every number, text, list and map must survive, whatever its length or sign."""
     obj = {"metadata": meta, "data": data}
     decoded = protobuf.decode(body("v1", "ConfigMap", encode_message(obj, "core/v1.ConfigMap")))
@@ -275,7 +275,7 @@ def test_what_the_encoder_of_the_tests_writes_comes_back(meta: dict[str, Any], d
 
 
 def test_a_message_without_fields_is_an_empty_object() -> None:
-    """``subresources: {status: {}}`` became a string, so definitions from typed Go clients were refused."""
+    """``subresources: {status: {}}`` became a string, so CRDs from typed Go clients were rejected."""
     subresources = field(1, b"") + field(2, field(1, ".spec.replicas"))
     version = field(1, "v1") + field(5, subresources)
     definition = protobuf.decode(

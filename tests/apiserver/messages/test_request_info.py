@@ -18,19 +18,19 @@ from steersman.apiserver.messages.info import MalformedTarget, RequestInfo, pars
         ("/api/v1/watch/pods", RequestInfo("", "v1", "pods", watch=True)),
     ],
 )
-def test_a_path_says_what_is_asked_for(path: str, expected: RequestInfo) -> None:
+def test_a_path_is_parsed_into_request_info(path: str, expected: RequestInfo) -> None:
     """Every client builds paths of these shapes, some with a slash at the end."""
     assert parse_resource_path(path) == expected
 
 
 @pytest.mark.parametrize("path", ["/", "/api", "/api/v1", "/apis/apps/v1", "/version", "/healthz/ping"])
-def test_discovery_and_pages_are_no_resources(path: str) -> None:
-    """They are answered elsewhere."""
+def test_discovery_and_other_pages_are_not_resources(path: str) -> None:
+    """They are handled elsewhere."""
     assert parse_resource_path(path) is None
 
 
-def test_parameters_are_read_as_kubernetes_reads_them() -> None:
-    """A flag is set by anything but false and 0, even by nothing at all."""
+def test_parameters_are_parsed_as_kubernetes_does() -> None:
+    """A flag is set by anything but false and 0, even by an empty value."""
     path, query = split_target("/api/v1/pods?watch=&limit=5&dryRun=All&dryRun=x&a%20b=%2F")
     assert path == "/api/v1/pods"
     assert query.flag("watch")
@@ -40,7 +40,7 @@ def test_parameters_are_read_as_kubernetes_reads_them() -> None:
     assert not split_target("/x?watch=False")[1].flag("watch")
 
 
-def test_a_path_that_cannot_be_decoded_is_refused() -> None:
-    """A stray percent sign is no path, and must not become another one."""
+def test_a_path_that_cannot_be_decoded_is_rejected() -> None:
+    """A stray percent sign must not turn one path into another."""
     with pytest.raises(MalformedTarget):
         split_target("/api/v1/namespaces/default/configmaps/a%")

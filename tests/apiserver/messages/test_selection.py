@@ -19,8 +19,8 @@ LABELS = st.dictionaries(KEYS, st.sampled_from(["x", "y1", "", "z", "5", "70"]))
 
 
 @given(st.lists(PARTS, min_size=1, max_size=4), LABELS)
-def test_the_server_selects_what_a_client_would(parts: list[str], labels: dict[str, str]) -> None:
-    """Both parse with the same rules; the server words its errors as Kubernetes does."""
+def test_the_server_selects_the_same_objects_as_a_client(parts: list[str], labels: dict[str, str]) -> None:
+    """Both parse with the same rules; the server's errors have the messages of Kubernetes."""
     text = ",".join(parts)
     selector = parse_labels(text)
     assert selector is not None
@@ -28,7 +28,7 @@ def test_the_server_selects_what_a_client_would(parts: list[str], labels: dict[s
 
 
 @given(st.text(alphabet="ab9!=<>(), in/-", max_size=20))
-def test_any_text_is_a_selector_or_refused(text: str) -> None:
+def test_any_text_is_a_selector_or_rejected(text: str) -> None:
     """It comes straight from a URL."""
     codes = []
     try:
@@ -50,8 +50,8 @@ def test_any_text_is_a_selector_or_refused(text: str) -> None:
         ("a in (=)", "unable to parse requirement: found '=', expected: ',', ')' or identifier"),
     ],
 )
-def test_errors_are_those_of_kubernetes(text: str, message: str) -> None:
-    """Recorded texts; people search for them."""
+def test_error_messages_are_those_of_kubernetes(text: str, message: str) -> None:
+    """Recorded messages; users search for them."""
     with pytest.raises(Refusal) as caught:
         parse_labels(text)
     assert caught.value.message == message
@@ -65,7 +65,7 @@ def test_errors_are_those_of_kubernetes(text: str, message: str) -> None:
     ],
 )
 def test_a_bound_that_no_label_can_have_is_a_bad_request(text: str, message: str) -> None:
-    """Both once ended in an error of the server: the number looked right until it was stored."""
+    """Both once caused an internal error: the number looked valid until it was stored."""
     with pytest.raises(Refusal) as caught:
         parse_labels(text)
     assert caught.value.code == 400

@@ -27,19 +27,19 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
         (9 * 365 * 86400, "9y"),
     ],
 )
-def test_ages_are_told_with_two_digits_of_precision(seconds: int, text: str) -> None:
-    """The form of `kubectl get`, at every change of unit."""
+def test_ages_are_shown_with_two_digits_of_precision(seconds: int, text: str) -> None:
+    """The format of `kubectl get`, at every change of unit."""
     assert human_duration(seconds) == text
 
 
-def test_a_broken_path_of_a_column_shows_nothing() -> None:
-    """A real server accepts such a definition."""
+def test_a_column_with_an_invalid_path_is_empty() -> None:
+    """A real server accepts such a CRD."""
     _, column = custom_columns([{"name": "X", "type": "string", "jsonPath": "..[["}])
     assert column.cell({"metadata": {"name": "a"}}, None) is None  # type: ignore[arg-type]  # the moment is not looked at
 
 
-async def test_only_the_first_table_of_a_watch_announces_its_columns() -> None:
-    """Kubectl takes them from there; later ones would be shown again."""
+async def test_only_the_first_table_of_a_watch_contains_the_columns() -> None:
+    """Kubectl reads them from there and would print later ones again."""
     api = Api()
     await api.define(additionalPrinterColumns=[{"name": "Sails", "type": "integer", "jsonPath": ".spec.sails"}])
     async with api.watching(f"{BOATS}?watch=1", accept=TABLE) as events:

@@ -28,14 +28,14 @@ DOCUMENT = {
         (".nowhere.at[3].all", []),
     ],
 )
-def test_a_path_finds_what_it_names(path: str, found: list[Any]) -> None:
-    """Printer columns of real definitions use these forms."""
+def test_a_path_finds_the_value_it_names(path: str, found: list[Any]) -> None:
+    """Printer columns of real CRDs use these forms."""
     assert compile_path(path)(DOCUMENT) == found
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_a_path_or_refused(text: str) -> None:
-    """A definition may hold anything; following it must never fail."""
+def test_any_text_is_a_path_or_rejected(text: str) -> None:
+    """A CRD may contain anything; evaluating a path must never fail."""
     try:
         follow = compile_path(text)
     except PathError:

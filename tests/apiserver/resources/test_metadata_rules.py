@@ -1,4 +1,4 @@
-"""How often metadata is judged: the numbers are those of a real server."""
+"""How often metadata is validated: the numbers are those of a real server."""
 
 from collections import Counter
 from typing import Any
@@ -12,7 +12,7 @@ from steersman.validation.object_meta import subdomain_name_faults
 OLD: dict[str, Any] = {"name": "a", "namespace": "n", "uid": "1", "deletionTimestamp": "2026-01-01T00:00:00Z"}
 
 
-def _told(group: str, kind: str, change: dict[str, Any], subresource: str = "") -> dict[str, int]:
+def _causes(group: str, kind: str, change: dict[str, Any], subresource: str = "") -> dict[str, int]:
     review = MetadataReview(GroupVersionKind(group, "v1", kind), namespaced=True, name_faults=subdomain_name_faults)
     errors = review.of_changed({**OLD, **change}, OLD, subresource)
     return dict(Counter(error.field.removeprefix("metadata.") for error in errors))
@@ -30,20 +30,20 @@ def _told(group: str, kind: str, change: dict[str, Any], subresource: str = "") 
         ("events.k8s.io", "Event", "", 2),
     ],
 )
-def test_a_late_finalizer_is_told_once_or_twice(group: str, kind: str, subresource: str, times: int) -> None:
-    """Tools print the causes of a refusal: there must be as many as on a real server."""
-    assert _told(group, kind, {"finalizers": ["x.dev/late"]}, subresource) == {"finalizers": times}
+def test_a_late_finalizer_is_reported_once_or_twice(group: str, kind: str, subresource: str, times: int) -> None:
+    """Tools print the causes of a rejection: there must be as many as on a real server."""
+    assert _causes(group, kind, {"finalizers": ["x.dev/late"]}, subresource) == {"finalizers": times}
 
 
-def test_a_bad_label_is_told_by_everyone_who_looks() -> None:
-    """All kinds look twice; those that look at the whole object again do so in addition."""
+def test_an_invalid_label_is_reported_by_every_validation() -> None:
+    """All kinds validate twice; those that validate the whole object again report it once more."""
     change = {"labels": {"a b": "c"}}
     kinds = [("policy", "PodDisruptionBudget"), ("apps", "Deployment"), ("", "ConfigMap"), ("", "PersistentVolume")]
-    assert [_told(group, kind, change)["labels"] for group, kind in kinds] == [2, 3, 4, 4]
+    assert [_causes(group, kind, change)["labels"] for group, kind in kinds] == [2, 3, 4, 4]
 
 
-def test_some_kinds_take_finalizers_without_a_domain() -> None:
-    """A Lease or a webhook configuration with such a finalizer was refused here, and is not on a real server."""
+def test_some_kinds_accept_finalizers_without_a_domain() -> None:
+    """A Lease or a webhook configuration with such a finalizer was rejected here, but not by a real server."""
     meta = {"name": "a", "namespace": "n", "finalizers": ["late"]}
     refused = []
     for group, kind in (("", "ConfigMap"), ("coordination.k8s.io", "Lease"), ("policy", "PodDisruptionBudget")):
@@ -53,8 +53,8 @@ def test_some_kinds_take_finalizers_without_a_domain() -> None:
     assert refused == ["ConfigMap"]
 
 
-def test_late_finalizers_come_before_what_never_changes() -> None:
-    """A message lists its parts in the order of looking."""
+def test_late_finalizers_are_reported_before_immutable_fields() -> None:
+    """A message lists its causes in the order of validation."""
     gvk = GroupVersionKind("apps", "v1", "Deployment")
     review = MetadataReview(gvk, namespaced=True, name_faults=subdomain_name_faults)
     change = {**OLD, "uid": "2", "labels": {"a b": "c"}, "finalizers": ["late"]}

@@ -1,4 +1,4 @@
-"""The store against a simple model: a list of all states it ever had."""
+"""The store, compared with a simple model: a list of all states it ever had."""
 
 from typing import Any
 
@@ -24,24 +24,24 @@ PODS = "pods"
 
 
 def pod(name: str, namespace: str = "default", **metadata: Any) -> dict[str, Any]:
-    """Make an object."""
+    """Return a pod."""
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace, **metadata}}
 
 
 def filled(*names: str, limits: HistoryLimits | None = None) -> Store:
-    """Make a store with pods."""
+    """Return a store with pods."""
     store = Store(limits)
     store.commit([Put(PODS, pod(name)) for name in names], 0)
     return store
 
 
 def names_of(records: list[Record]) -> list[str]:
-    """Give the names of records."""
+    """Return the names of records."""
     return [record.name for record in records]
 
 
-def test_what_is_written_is_read_with_its_version_and_machinery_fields() -> None:
-    """Reads decode fresh bytes; the fields beside them save decoding where only they are needed."""
+def test_a_written_object_is_read_with_its_version_and_decoded_fields() -> None:
+    """Reads decode fresh bytes; the decoded fields beside them save that where only they are needed."""
     store = Store()
     obj = pod("a", uid="u", labels={"l": "1"}, ownerReferences=[{"uid": "o"}], deletionTimestamp="now")
     (event,) = store.commit([Put(PODS, obj, {"spec.nodeName": "n"})], 5)
@@ -53,8 +53,8 @@ def test_what_is_written_is_read_with_its_version_and_machinery_fields() -> None
     assert "resourceVersion" not in obj["metadata"]
 
 
-def test_each_change_makes_a_version_and_an_event_with_what_was_before() -> None:
-    """Watches with selectors must know what an object was before, to tell whether it enters or leaves."""
+def test_each_change_creates_a_version_and_an_event_with_the_previous_object() -> None:
+    """A watch with a selector needs the previous object to know whether it enters or leaves the selection."""
     store = filled("a")
     before = store.get(PODS, "default", "a")
     changed, removed = store.commit([Put(PODS, pod("a", labels={"x": "y"})), Delete(PODS, "default", "a")], 1)
@@ -66,8 +66,8 @@ def test_each_change_makes_a_version_and_an_event_with_what_was_before() -> None
     assert store.get(PODS, "default", "a") is None
 
 
-def test_a_commit_that_cannot_be_carried_out_changes_nothing() -> None:
-    """All or none: a half-done commit would be seen by watchers."""
+def test_a_commit_that_fails_changes_nothing() -> None:
+    """Watchers would see a half-done commit."""
     store = filled("a")
     version = store.resource_version
     with pytest.raises(KeyError):
@@ -76,7 +76,7 @@ def test_a_commit_that_cannot_be_carried_out_changes_nothing() -> None:
     assert names_of(store.list(PODS).records) == ["a"]
 
 
-def test_lists_are_in_the_order_of_the_servers_keys() -> None:
+def test_lists_are_sorted_by_storage_key() -> None:
     """Pages and watches rely on it, and '-' sorts before '/'."""
     store = Store()
     store.commit([Put(PODS, pod("x", "a")), Put(PODS, pod("y", "a-b")), Put(PODS, pod("z", "b"))], 0)
@@ -85,8 +85,8 @@ def test_lists_are_in_the_order_of_the_servers_keys() -> None:
     assert store.list(PODS, ListOptions(namespace="nowhere")).records == []
 
 
-def test_pages_are_as_of_the_first_one_whatever_happens_in_between() -> None:
-    """A client that pages through a list must see one state of it."""
+def test_all_pages_show_the_state_of_the_first() -> None:
+    """A client that pages through a list must see one state of it, whatever is written in between."""
     store = filled("a", "b", "c", "d", "e")
     first = store.list(PODS, ListOptions(namespace="default", limit=2))
     assert (names_of(first.records), first.remaining) == (["a", "b"], 3)
@@ -99,16 +99,16 @@ def test_pages_are_as_of_the_first_one_whatever_happens_in_between() -> None:
     assert (names_of(last.records), last.continue_token, last.remaining) == (["e"], "", None)
 
 
-def test_with_a_selector_the_number_of_remaining_items_is_not_told() -> None:
-    """Nobody knows how many of them match."""
+def test_with_a_selector_the_number_of_remaining_items_is_not_returned() -> None:
+    """The server does not count the matching objects."""
     store = filled("a", "b", "c")
     page = store.list(PODS, ListOptions(limit=1, selector=lambda record: record.name != "a"))
     assert (names_of(page.records), page.remaining) == (["b"], None)
     assert page.continue_token
 
 
-def test_a_page_whose_history_is_gone_offers_to_go_on_with_the_present() -> None:
-    """Giant lists take longer than history lasts; the client may accept an inconsistent rest."""
+def test_an_expired_page_offers_a_token_to_continue_with_current_objects() -> None:
+    """Huge lists take longer than history lasts; the client may accept an inconsistent rest."""
     store = filled("a", "b", "c", limits=HistoryLimits(events=1))
     first = store.list(PODS, ListOptions(limit=1))
     store.commit([Put(PODS, pod("b", labels={"new": "1"})), Delete(PODS, "default", "c")], 1)
@@ -120,8 +120,8 @@ def test_a_page_whose_history_is_gone_offers_to_go_on_with_the_present() -> None
     assert rest.resource_version == store.resource_version
 
 
-def test_a_list_may_ask_for_a_version() -> None:
-    """Exact is the past, not older is the present, and the future is not there yet."""
+def test_a_list_may_require_a_version() -> None:
+    """Exact returns the past, NotOlderThan the present, and a future version is an error."""
     store = filled("a", "b")
     version = store.resource_version
     store.commit([Delete(PODS, "default", "a")], 1)
@@ -141,14 +141,14 @@ def test_a_list_may_ask_for_a_version() -> None:
 
 
 @pytest.mark.parametrize("text", ["abc", "-1", "1.5", "٣"])
-def test_what_is_no_version_is_refused(text: str) -> None:
-    """The server answers with an error that quotes it."""
+def test_an_invalid_version_is_rejected(text: str) -> None:
+    """The server answers with an error that quotes the value."""
     with pytest.raises(ValueError, match="Invalid value"):
         parse_version(text)
 
 
 def test_a_watcher_sees_every_event_once_and_in_order() -> None:
-    """The promise on which every client's cache stands."""
+    """Every client's cache depends on this promise."""
     store = filled("a")
     cursor = store.watch(PODS, store.resource_version)
     assert cursor.take() == []
@@ -160,15 +160,15 @@ def test_a_watcher_sees_every_event_once_and_in_order() -> None:
 
 
 def test_a_watch_from_the_future_waits_for_it() -> None:
-    """The real server is silent until the version is reached, and then tells only what came after."""
+    """The real server sends nothing until the version is reached, and then only later events."""
     store = Store()
     cursor = store.watch(PODS, "3")
     store.commit([Put(PODS, pod(name)) for name in "abc"], 0)
     assert [event.record.name for event in cursor.take()] == ["c"]
 
 
-def test_history_is_bounded_by_count_and_age_and_who_needs_more_must_list_again() -> None:
-    """Memory is bounded; a gap must be told, never hidden."""
+def test_history_is_bounded_by_count_and_age() -> None:
+    """Memory is bounded; a client that needs more history gets an error and must list again."""
     store = filled("a", limits=HistoryLimits(events=3, seconds=60))
     slow = store.watch(PODS, "0")
     for second in range(5):
@@ -182,14 +182,14 @@ def test_history_is_bounded_by_count_and_age_and_who_needs_more_must_list_again(
     assert [event.record.name for event in store.events_since(PODS, "7")] == ["b"]
 
 
-def test_limits_without_room_are_refused() -> None:
-    """A history that keeps nothing would make every watch fail."""
+def test_limits_that_keep_no_history_are_rejected() -> None:
+    """Without history every watch would fail."""
     with pytest.raises(ValueError, match="room for an event"):
         HistoryLimits(events=0)
 
 
 def test_dependents_are_found_by_the_uid_of_their_owner() -> None:
-    """Garbage collection must not look at every object."""
+    """Garbage collection must not scan every object."""
     store = Store()
     store.commit([Put(PODS, pod("a", ownerReferences=[{"uid": "o"}, {"uid": "p"}])), Put(PODS, pod("b"))], 0)
     assert [(resource, record.name) for resource, record in store.dependents_of("o")] == [(PODS, "a")]
@@ -215,8 +215,8 @@ def test_a_snapshot_is_restored_as_often_as_needed() -> None:
         assert len(store.events_since(PODS, "0")) == 2
 
 
-def test_resources_and_counts_tell_what_there_is() -> None:
-    """Deleting a namespace looks through all resources that have objects."""
+def test_resources_and_counts_list_the_stored_objects() -> None:
+    """Deleting a namespace visits all resources that have objects."""
     store = filled("a", "b")
     store.commit([Put("widgets.demo.dev", pod("w")), Put("empty", pod("x")), Delete("empty", "default", "x")], 0)
     assert store.resources() == [PODS, "widgets.demo.dev"]
@@ -224,8 +224,8 @@ def test_resources_and_counts_tell_what_there_is() -> None:
     assert repr(store) == "<Store at 6: 3 objects of 3 resources>"
 
 
-def test_continue_tokens_are_written_as_the_server_writes_them() -> None:
-    """Recorded: the same place in the same list has the same text."""
+def test_continue_tokens_are_encoded_as_the_real_server_does() -> None:
+    """Recorded: the same position in the same list has the same token."""
     recorded = "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MTQ3NCwic3RhcnQiOiIvYzJcdTAwMDAifQ"
     assert ContinueToken.after(1474, "c2").encode() == recorded
     assert ContinueToken.decode(recorded) == ContinueToken(1474, "c2\0")
@@ -245,8 +245,8 @@ def test_continue_tokens_are_written_as_the_server_writes_them() -> None:
         ("eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NX0", "encoded start key empty"),
     ],
 )
-def test_broken_continue_tokens_are_the_clients_fault(token: str, message: str) -> None:
-    """Recorded texts of the real server."""
+def test_an_invalid_continue_token_is_a_bad_request(token: str, message: str) -> None:
+    """Recorded messages of the real server."""
     with pytest.raises(BadRequest, match=f"invalid continue token: continue key is not valid: .*{message}"):
         filled("a").list(PODS, ListOptions(continue_token=token))
 
@@ -263,7 +263,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.pages: tuple[str, list[str], str] | None = None
 
     def remember(self, state: dict[str, str]) -> None:
-        """Keep the state that the model expects now."""
+        """Record the state that the model expects now."""
         self.states[self.store.resource_version] = state
 
     @property
@@ -281,7 +281,7 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.state)
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:
-        """Remove an object."""
+        """Delete an object."""
         path = data.draw(st.sampled_from(sorted(self.state)))
         state = {key: value for key, value in self.state.items() if key != path}
         self.store.commit([Delete(PODS, *path.split("/"))], 0)
@@ -289,7 +289,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), namespace=st.sampled_from(["", "a", "a-b"]))
     def list_at(self, data: st.DataObject, namespace: str) -> None:
-        """List as of any version ever."""
+        """List as of any recorded version."""
         version = data.draw(st.sampled_from(sorted(self.states, key=int)))
         try:
             page = self.store.list(PODS, ListOptions(namespace=namespace, resource_version=version, match="Exact"))
@@ -306,7 +306,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(limit=st.integers(1, 2))
     def page(self, limit: int) -> None:
-        """Go on with a paged list; its pages together are one state."""
+        """Read the next page of a list; its pages together are one state."""
         token, seen, version = self.pages or ("", [], "")
         try:
             page = self.store.list(PODS, ListOptions(limit=limit, continue_token=token))
@@ -324,7 +324,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def watch(self) -> None:
-        """Follow the history; start again where it was lost."""
+        """Follow the history; start again where it expired."""
         try:
             events = self.cursor.take()
         except Expired:
@@ -342,17 +342,17 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def go_and_come_back(self) -> None:
-        """Restore a snapshot of now after other writes: as if nothing had been."""
+        """Take a snapshot, write, and restore it: the state must be the one before the writes."""
         snapshot = self.store.snapshot()
         self.store.commit([Put(PODS, pod("other", "a"))], 0)
         self.store.restore(snapshot)
-        # Cursors belong to the world that was left.
+        # Cursors of the discarded state are not valid any more.
         self.cursor = self.store.watch(PODS, self.store.resource_version)
         self.replica = dict(self.state)
 
     @invariant()
     def present_is_the_last_state(self) -> None:
-        """Compare the present."""
+        """Compare the present state with the model."""
         assert {record.path: record.labels["l"] for record in self.store.list(PODS).records} == self.state
 
 

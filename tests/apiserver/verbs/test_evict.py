@@ -11,7 +11,7 @@ MERGE = "application/merge-patch+json"
 
 
 async def cluster(*names: str, ready: bool = True) -> Api:
-    """Give a server with running pods of one app."""
+    """Return a server with running pods of one app."""
     api = Api()
     for name in names:
         spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}
@@ -23,7 +23,7 @@ async def cluster(*names: str, ready: bool = True) -> Api:
 
 
 async def budget(api: Api, name: str = "b", **status: Any) -> None:
-    """Give the app a budget in the state in which its controller left it."""
+    """Create a disruption budget for the app, with the status that its controller would write."""
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}}
     await api.send("POST", BUDGETS, {"metadata": {"name": name}, "spec": spec})
     state = {"status": {"observedGeneration": 1, "expectedPods": 2, "desiredHealthy": 1, **status}}
@@ -31,14 +31,14 @@ async def budget(api: Api, name: str = "b", **status: Any) -> None:
 
 
 async def evict(api: Api, name: str, query: str = "") -> Document:
-    """Ask for an eviction."""
+    """Request an eviction."""
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
     answer: Document = await api.ask("POST", f"{PODS}/{name}/eviction{query}", body)
     return answer
 
 
-async def test_each_eviction_takes_one_disruption_until_there_are_none() -> None:
-    """Two drains at once must not take both pods of an app."""
+async def test_each_eviction_uses_one_disruption_until_none_is_left() -> None:
+    """Two drains at once must not evict both pods of an app."""
     api = await cluster("a", "b")
     await budget(api, disruptionsAllowed=1, currentHealthy=2)
     assert (await evict(api, "a"))["code"] == 201
@@ -49,8 +49,8 @@ async def test_each_eviction_takes_one_disruption_until_there_are_none() -> None
     assert "deletionTimestamp" not in (await api.ask("GET", f"{PODS}/b"))["metadata"]
 
 
-async def test_an_evicted_pod_says_why_it_goes() -> None:
-    """Job controllers tell a disruption from a failure by this condition."""
+async def test_an_evicted_pod_has_the_reason_as_a_condition() -> None:
+    """Job controllers distinguish a disruption from a failure by this condition."""
     api = await cluster("a")
     await evict(api, "a")
     conditions = (await api.ask("GET", f"{PODS}/a"))["status"]["conditions"]
@@ -58,7 +58,7 @@ async def test_an_evicted_pod_says_why_it_goes() -> None:
 
 
 async def test_a_dry_run_changes_neither_pod_nor_budget() -> None:
-    """Tools ask first whether a node could be emptied."""
+    """Tools first check whether a node could be drained."""
     api = await cluster("a")
     await budget(api, disruptionsAllowed=1, currentHealthy=2)
     assert (await evict(api, "a", "?dryRun=All"))["code"] == 201
@@ -66,8 +66,8 @@ async def test_a_dry_run_changes_neither_pod_nor_budget() -> None:
     assert "deletionTimestamp" not in (await api.ask("GET", f"{PODS}/a"))["metadata"]
 
 
-async def test_a_budget_that_was_just_changed_is_waited_for() -> None:
-    """What its controller has not looked at yet says nothing; the client is told when to come back."""
+async def test_eviction_waits_until_a_changed_budget_is_observed() -> None:
+    """A status that its controller has not updated means nothing; the client gets a time to retry after."""
     api = await cluster("a")
     await budget(api, disruptionsAllowed=1, currentHealthy=2, observedGeneration=0)
     refused = await evict(api, "a")
@@ -77,8 +77,8 @@ async def test_a_budget_that_was_just_changed_is_waited_for() -> None:
     )
 
 
-async def test_a_pod_that_is_not_ready_goes_while_enough_others_are() -> None:
-    """A broken pod must not keep a node from being emptied."""
+async def test_a_pod_that_is_not_ready_is_evicted_while_enough_others_are_ready() -> None:
+    """A broken pod must not keep a node from being drained."""
     api = await cluster("a", ready=False)
     await budget(api, disruptionsAllowed=0, currentHealthy=1)
     assert (await evict(api, "a"))["code"] == 201
@@ -86,7 +86,7 @@ async def test_a_pod_that_is_not_ready_goes_while_enough_others_are() -> None:
 
 @pytest.mark.parametrize("count", [2, 3])
 async def test_several_budgets_for_one_pod_are_not_supported(count: int) -> None:
-    """Kubernetes says so with a 500, and tools know the text."""
+    """Kubernetes answers with a 500, and tools know the message."""
     api = await cluster("a")
     for index in range(count):
         await budget(api, f"b{index}", disruptionsAllowed=1, currentHealthy=2)

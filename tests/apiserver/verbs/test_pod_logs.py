@@ -6,7 +6,7 @@ from steersman.apiserver.verbs.pod_logs import check_log_options
 
 
 @pytest.mark.parametrize("query", ["", "tailLines=0", "sinceSeconds=5&limitBytes=1", "sinceTime=2030-01-01T00:00:00Z"])
-def test_what_can_be_answered_is_let_through(query: str) -> None:
+def test_supported_options_are_accepted(query: str) -> None:
     """Clients send any of these."""
     check_log_options(split_target(f"/log?{query}")[1], "p")
 
@@ -23,8 +23,8 @@ def test_what_can_be_answered_is_let_through(query: str) -> None:
         ("sinceTime=soon", 400, 'parsing time "soon" as "2006-01-02T15:04:05Z07:00": cannot parse "soon" as "2006"'),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_a_node_is_asked(query: str, code: int, why: str) -> None:
-    """A node would have to guess; the server says what is wrong."""
+def test_invalid_options_are_rejected_before_a_node_is_called(query: str, code: int, why: str) -> None:
+    """A node would have to guess; the server reports what is wrong."""
     with pytest.raises(Refusal) as refused:
         check_log_options(split_target(f"/log?{query}")[1], "p")
     assert (refused.value.code, refused.value.message) == (code, why)

@@ -6,8 +6,8 @@ from tests.apiserver.api import BOATS, Api, boat
 WATCH_LIST = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 
 
-async def test_a_watch_list_ends_its_first_part_with_an_annotated_bookmark() -> None:
-    """Informers of client-go wait for it, and would wait for ever."""
+async def test_a_watch_list_ends_its_initial_events_with_an_annotated_bookmark() -> None:
+    """Informers of client-go wait for it, without it forever."""
     api = Api()
     await api.define()
     await api.send("POST", BOATS, boat("b"))
@@ -20,8 +20,8 @@ async def test_a_watch_list_ends_its_first_part_with_an_annotated_bookmark() -> 
     assert mark["resourceVersion"] == api.server.objects.store.resource_version
 
 
-async def test_a_selection_is_entered_and_left() -> None:
-    """Who leaves looks deleted, as it last was seen, with the version at which it left."""
+async def test_objects_enter_and_leave_a_selection() -> None:
+    """An object that leaves is sent as DELETED, as it was last seen, with the version at which it left."""
     api = Api()
     await api.define()
     await api.send("POST", BOATS, boat("a"))
@@ -36,8 +36,8 @@ async def test_a_selection_is_entered_and_left() -> None:
     assert left["resourceVersion"] == api.server.objects.store.resource_version
 
 
-async def test_a_write_that_changes_nothing_is_no_event() -> None:
-    """Controllers that write what is there already must not wake each other up."""
+async def test_a_write_that_changes_nothing_sends_no_event() -> None:
+    """Controllers that write an unchanged object must not wake each other up."""
     api = Api()
     await api.define()
     made = await api.ask("POST", BOATS, boat("a", sails=3))
@@ -48,8 +48,8 @@ async def test_a_write_that_changes_nothing_is_no_event() -> None:
     assert events.all == []
 
 
-async def test_a_forgotten_version_ends_the_watch_with_410() -> None:
-    """The client must list again, and learns it inside the stream."""
+async def test_an_expired_version_ends_the_watch_with_410() -> None:
+    """The client must list again; the error arrives inside the stream."""
     api = Api()
     await api.define()
     made = await api.ask("POST", BOATS, boat("a"))
@@ -63,7 +63,7 @@ async def test_a_forgotten_version_ends_the_watch_with_410() -> None:
 
 
 async def test_bookmarks_come_every_minute_and_carry_the_newest_version() -> None:
-    """They let a quiet watcher resume without being told that it is too old."""
+    """They let an idle watcher resume without a 410."""
     api = Api()
     await api.define()
     async with api.watching(f"{BOATS}?watch=1&resourceVersion=1&allowWatchBookmarks=1") as events:
@@ -73,8 +73,8 @@ async def test_bookmarks_come_every_minute_and_carry_the_newest_version() -> Non
     assert events.all[0]["object"]["metadata"]["resourceVersion"] == api.server.objects.store.resource_version
 
 
-async def test_a_watch_ends_when_its_time_is_up() -> None:
-    """Clients ask for an end, and open the next watch from where they were."""
+async def test_a_watch_ends_at_its_timeout() -> None:
+    """Clients set a timeout and resume with the next watch."""
     api = Api()
     await api.define()
     async with api.watching(f"{BOATS}?watch=1&timeoutSeconds=7") as events:
@@ -85,7 +85,7 @@ async def test_a_watch_ends_when_its_time_is_up() -> None:
     assert events.all == []
 
 
-async def test_watchers_of_one_form_get_one_chunk_per_turn() -> None:
+async def test_watchers_of_one_format_get_one_chunk_per_turn() -> None:
     """A burst of writes is one write to each connection."""
     api = Api()
     await api.define()

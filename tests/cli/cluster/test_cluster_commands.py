@@ -1,4 +1,4 @@
-"""Commands that touch a cluster: they name it, they ask, and they say what became of each object."""
+"""Commands that change a cluster: they name it, ask first, and report the result for each object."""
 
 import json
 import subprocess
@@ -14,24 +14,24 @@ from tests.support.kubectl import KUBECTL
 
 
 def steer(*arguments: str, answer: str = "") -> Result:
-    """Call the command."""
+    """Run the command."""
     return CliRunner().invoke(main, arguments, input=answer)
 
 
 def kubectl(*arguments: str) -> str:
-    """Ask the server by another program."""
+    """Query the server with kubectl."""
     answer = subprocess.run([KUBECTL, *arguments], capture_output=True, text=True, check=False)  # noqa: S603 - the test's own tool
     return answer.stdout + answer.stderr
 
 
 def names(kind: str) -> list[str]:
-    """Give the names of all objects of a kind."""
+    """Return the names of all objects of a kind."""
     items = json.loads(kubectl("get", kind, "-A", "-o", "json"))["items"]
     return [item["metadata"]["name"] for item in items]
 
 
-def test_nothing_is_written_before_the_user_agrees(server: RunningServer, project: Path) -> None:
-    """The wrong context is the classic accident: it is named before the first write."""
+def test_nothing_is_written_before_the_user_confirms(server: RunningServer, project: Path) -> None:
+    """Using the wrong context is a common accident: it is shown before the first write."""
     del project
     refused = steer("install", answer="n\n")
     assert refused.exit_code == 1
@@ -44,8 +44,8 @@ def test_nothing_is_written_before_the_user_agrees(server: RunningServer, projec
     assert names("crd") == ["ships.sea.mock.com"]
 
 
-def test_naming_the_context_is_an_answer(server: RunningServer, project: Path) -> None:
-    """Whoever writes the name of the cluster has looked."""
+def test_naming_the_context_is_a_confirmation(server: RunningServer, project: Path) -> None:
+    """A user who types the name of the cluster has checked it."""
     del server, project
     assert steer("install", "--context", "steersman").exit_code == 0
     assert "unchanged" in steer("install", "--context", "steersman").stdout
@@ -55,7 +55,7 @@ def test_naming_the_context_is_an_answer(server: RunningServer, project: Path) -
 
 
 def test_a_dry_run_shows_a_diff_and_changes_nothing(server: RunningServer, project: Path) -> None:
-    """People look before they leap, also when namespaces and kinds are not there yet."""
+    """Users check first, also when namespaces and kinds do not exist yet."""
     del server, project
     first = steer("deploy", "--dry-run", "--image", "fleet:1")
     assert first.exit_code == 0
@@ -69,7 +69,7 @@ def test_a_dry_run_shows_a_diff_and_changes_nothing(server: RunningServer, proje
 
 
 def test_an_operator_is_deployed_and_removed(server: RunningServer, project: Path) -> None:
-    """Definitions and objects outlive the operator; everything else goes with it."""
+    """CRDs and custom objects outlive the operator; everything else is deleted with it."""
     del server, project
     assert steer("deploy", "--yes", "--no-wait").exit_code == 0
     assert names("deployments") == ["fleet"]
@@ -83,8 +83,8 @@ def test_an_operator_is_deployed_and_removed(server: RunningServer, project: Pat
     assert "does not exist" in steer("undeploy", "--yes").stdout
 
 
-def test_definitions_with_objects_are_not_removed_by_accident(server: RunningServer, project: Path) -> None:
-    """Deleting a definition deletes everybody's objects."""
+def test_crds_with_objects_are_not_deleted_by_accident(server: RunningServer, project: Path) -> None:
+    """Deleting a CRD deletes all of its objects."""
     del server, project
     steer("install", "--yes")
     steer("samples", "apply", "--yes")
@@ -97,9 +97,7 @@ def test_definitions_with_objects_are_not_removed_by_accident(server: RunningSer
     assert names("crd") == []
 
 
-def test_a_server_that_is_not_there_is_one_sentence(
-    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreachable_server_is_one_sentence(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No traceback, and the exit code of a failure."""
     del project
     path = tmp_path / "config"
@@ -125,8 +123,8 @@ def test_a_server_that_is_not_there_is_one_sentence(
         ("", "there is no 'operator'"),
     ],
 )
-def test_a_mistake_in_the_operator_is_told_with_its_place(project: Path, text: str, message: str) -> None:
-    """The user's mistake is not a fault of the command."""
+def test_an_error_in_the_operator_is_reported_with_its_location(project: Path, text: str, message: str) -> None:
+    """The user's mistake is not a failure of the command."""
     (project / "fleet/main.py").write_text(text)
     answer = steer("manifests")
     assert answer.exit_code == 2
@@ -138,7 +136,7 @@ def test_a_mistake_in_the_operator_is_told_with_its_place(project: Path, text: s
 
 
 def test_manifests_are_checked_in_ci(project: Path) -> None:
-    """Out of date is a failure, and so is a file that nothing makes any more."""
+    """An outdated file is a failure, and so is one that is no longer generated."""
     assert steer("manifests", "--check").exit_code == 1
     assert steer("manifests").exit_code == 0
     assert steer("manifests", "--check").exit_code == 0
@@ -175,8 +173,8 @@ def test_breaking_changes_since_a_release_fail(project: Path) -> None:
     assert "neither a file nor a revision" in steer("manifests", "--against", "v9").stderr
 
 
-def test_arguments_that_the_operator_would_not_start_with_are_refused(project: Path) -> None:
-    """A typo in pyproject.toml is found here, not in the log of a pod that restarts for ever."""
+def test_arguments_that_the_operator_would_reject_are_rejected(project: Path) -> None:
+    """A typo in pyproject.toml is found here, not in the log of a pod that restarts forever."""
     settings = project / "pyproject.toml"
     text = settings.read_text()
     settings.write_text(text.replace("[tool.steersman]\n", '[tool.steersman]\nargs = ["--verbos"]\n'))
@@ -191,7 +189,7 @@ def test_arguments_that_the_operator_would_not_start_with_are_refused(project: P
 
 @pytest.mark.parametrize("command", ["chart", "bundle"])
 def test_charts_and_bundles_are_written_and_checked(project: Path, command: str) -> None:
-    """They are files like the manifests."""
+    """They are generated files like the manifests."""
     assert steer(command).exit_code == 0
     assert steer(command, "--check").exit_code == 0
     assert (project / command).is_dir()

@@ -50,30 +50,30 @@ async def reconcile(buoy: Buoy, ctx: Context[Buoy]) -> None:
 
 @pytest.fixture
 def buoys(project: Path) -> Path:
-    """Let the project have a kind of two versions."""
+    """Add a kind with two versions to the project."""
     (project / "fleet/main.py").write_text(MAIN)
     return project
 
 
 def steer(*arguments: str) -> Result:
-    """Call the command."""
+    """Run the command."""
     return CliRunner().invoke(main, arguments)
 
 
 def kubectl(*arguments: str) -> str:
-    """Look at the cluster, or change it, by another program."""
+    """Read or change the cluster with kubectl."""
     answer = subprocess.run([KUBECTL, *arguments], capture_output=True, text=True, check=False)  # noqa: S603 - the test's own tool
     return answer.stdout + answer.stderr
 
 
 def conversion() -> dict[str, object]:
-    """Return the conversion of the definition in the cluster."""
+    """Return the conversion of the CRD in the cluster."""
     found: dict[str, object] = json.loads(kubectl("get", "crd", DEFINITION, "-o", "json"))["spec"]["conversion"]
     return found
 
 
-def test_install_after_deploy_leaves_the_conversion_alone(server: RunningServer, buoys: Path) -> None:
-    """It set the strategy to None, and objects of v1alpha1 lost their fields without a word."""
+def test_install_after_deploy_keeps_the_conversion(server: RunningServer, buoys: Path) -> None:
+    """It set the strategy to None, and objects of v1alpha1 silently lost their fields."""
     del server, buoys
     assert steer("deploy", "--yes", "--no-wait").exit_code == 0
     before = conversion()
@@ -86,10 +86,10 @@ def test_install_after_deploy_leaves_the_conversion_alone(server: RunningServer,
 
 
 @pytest.mark.parametrize("arguments", [("install", "--yes"), ("install", "--dry-run"), ("run", "--install-crds")])
-def test_a_kind_that_nobody_would_convert_is_not_installed(
+def test_a_kind_without_a_conversion_webhook_is_not_installed(
     server: RunningServer, buoys: Path, arguments: tuple[str, ...]
 ) -> None:
-    """The refusal says how conversion is served; a test that hangs here means that the operator runs."""
+    """The error says how conversion is served; a test that hangs here means that the operator runs."""
     del server, buoys
     answer = steer(*arguments)
     assert answer.exit_code == 2, answer.output
@@ -99,8 +99,8 @@ def test_a_kind_that_nobody_would_convert_is_not_installed(
     assert "NotFound" in kubectl("get", "crd", DEFINITION)
 
 
-def test_doctor_sees_that_nothing_converts(server: RunningServer, buoys: Path) -> None:
-    """It said `as declared` of a definition whose objects lose fields, and `steer install` is no cure for it."""
+def test_doctor_reports_a_missing_conversion(server: RunningServer, buoys: Path) -> None:
+    """It said `as declared` of a CRD whose objects lose fields, and `steer install` does not fix that."""
     del server, buoys
     assert f"{DEFINITION} is not in the cluster: Buoy (v1, v1alpha1) is not served" in steer("doctor").stdout
     steer("deploy", "--yes", "--no-wait")

@@ -1,4 +1,4 @@
-"""`steer deploy` and `undeploy`: what is somebody else's stays, and nothing is taken away before its time."""
+"""`steer deploy` and `undeploy`: objects of other owners stay, and nothing is deleted too early."""
 
 import json
 import subprocess
@@ -22,18 +22,18 @@ async def clean_up(ship, ctx) -> None:
 
 
 def steer(*arguments: str, answer: str = "") -> Result:
-    """Call the command."""
+    """Run the command."""
     return CliRunner().invoke(main, arguments, input=answer)
 
 
 def kubectl(*arguments: str, text: str = "") -> str:
-    """Look at the cluster, or change it, by another program."""
+    """Read or change the cluster with kubectl."""
     answer = subprocess.run([KUBECTL, *arguments], input=text, capture_output=True, text=True, check=False, timeout=20)  # noqa: S603 - the test's own tool
     return answer.stdout + answer.stderr
 
 
 def deploy() -> Result:
-    """Deploy without pods: nothing runs them here."""
+    """Deploy without waiting for pods: nothing runs them here."""
     answer = steer("deploy", "--yes", "--no-wait")
     assert answer.exit_code == 0, answer.output
     return answer
@@ -45,8 +45,8 @@ def labels(kind: str, name: str, *place: str) -> dict[str, str]:
     return found
 
 
-def test_a_namespace_that_was_there_is_neither_changed_nor_deleted(server: RunningServer, project: Path) -> None:
-    """It was labelled `enforce: restricted`, and deleted with everything that other people had in it."""
+def test_an_existing_namespace_is_neither_changed_nor_deleted(server: RunningServer, project: Path) -> None:
+    """It was labelled `enforce: restricted`, and deleted with everything that other users had in it."""
     del server, project
     kubectl("create", "namespace", NAMESPACE)
     before = labels("namespace", NAMESPACE)
@@ -58,8 +58,8 @@ def test_a_namespace_that_was_there_is_neither_changed_nor_deleted(server: Runni
     assert labels("namespace", NAMESPACE) == before
 
 
-def test_a_namespace_of_ours_stays_as_long_as_something_else_is_in_it(server: RunningServer, project: Path) -> None:
-    """A Secret of somebody else is not ours, though the namespace is."""
+def test_our_namespace_stays_while_it_contains_other_objects(server: RunningServer, project: Path) -> None:
+    """A Secret of another user is not ours, although the namespace is."""
     del server, project
     deploy()
     assert labels("namespace", NAMESPACE)["pod-security.kubernetes.io/enforce"] == "restricted"
@@ -71,8 +71,8 @@ def test_a_namespace_of_ours_stays_as_long_as_something_else_is_in_it(server: Ru
     assert f"Namespace {NAMESPACE} deleted" in steer("undeploy", "--yes").stdout
 
 
-def test_objects_that_were_there_before_are_kept(server: RunningServer, project: Path) -> None:
-    """An account that an administrator made is used, and outlives the operator, however often it is deployed."""
+def test_objects_that_existed_before_are_kept(server: RunningServer, project: Path) -> None:
+    """A service account created by an administrator is used and outlives the operator, however often it is deployed."""
     del server, project
     kubectl("create", "namespace", NAMESPACE)
     kubectl("create", "serviceaccount", "fleet", "-n", NAMESPACE)
@@ -84,8 +84,8 @@ def test_objects_that_were_there_before_are_kept(server: RunningServer, project:
     assert "fleet" not in kubectl("get", "clusterroles")
 
 
-def test_a_namespace_that_is_being_deleted_is_waited_for(server: RunningServer, project: Path) -> None:
-    """`deploy` right after `undeploy` met a namespace that takes nothing any more."""
+def test_deploy_waits_for_a_namespace_that_is_being_deleted(server: RunningServer, project: Path) -> None:
+    """`deploy` right after `undeploy` met a terminating namespace, which accepts no new objects."""
     del server, project
     deploy()
     pin = json.dumps({"metadata": {"finalizers": ["example.com/pin"]}})
@@ -103,7 +103,7 @@ def test_a_namespace_that_is_being_deleted_is_waited_for(server: RunningServer, 
 
 
 def test_permissions_stay_until_the_pods_have_ended(server: RunningServer, project: Path) -> None:
-    """An operator that ends still writes; without permissions it loses the status of its last work, and its lease."""
+    """A stopping operator still writes; without permissions it loses the status of its last work, and its lease."""
     del server, project
     deploy()
     pod = {
@@ -128,10 +128,10 @@ def test_permissions_stay_until_the_pods_have_ended(server: RunningServer, proje
     assert "fleet" not in kubectl("get", "clusterrolebindings")
 
 
-def test_objects_that_need_the_operator_to_be_deleted_are_named_before_the_question(
+def test_objects_that_need_the_operator_for_their_deletion_are_listed_first(
     server: RunningServer, project: Path
 ) -> None:
-    """They would hang for ever once somebody deletes them, and nothing said so."""
+    """Once deleted, they would wait for the operator's finalizer forever; the user must know before confirming."""
     del server
     [reconciler] = (project / "fleet/reconcilers").glob("*_reconciler.py")
     reconciler.write_text(reconciler.read_text() + CLEANUP)
@@ -151,8 +151,8 @@ def test_objects_that_need_the_operator_to_be_deleted_are_named_before_the_quest
     assert "fleet" in kubectl("get", "deployments", "-n", NAMESPACE)
 
 
-def test_what_the_operator_made_for_itself_goes_with_it(server: RunningServer, project: Path) -> None:
-    """A lease that is still renewed belongs to a process that runs somewhere else."""
+def test_objects_that_the_operator_created_for_itself_are_deleted(server: RunningServer, project: Path) -> None:
+    """A lease that is still renewed belongs to a process that runs elsewhere, so it stays."""
     del server, project
     deploy()
     lease = {
@@ -172,7 +172,7 @@ def test_what_the_operator_made_for_itself_goes_with_it(server: RunningServer, p
 
 
 def test_a_deploy_that_does_not_become_ready_fails(server: RunningServer, project: Path) -> None:
-    """Exit code 0 was all that CI saw of a pod that never started."""
+    """CI saw exit code 0 although the pod never started."""
     del server, project
     answer = steer("deploy", "--yes", "--timeout", "1")
     assert answer.exit_code == 1
@@ -180,7 +180,7 @@ def test_a_deploy_that_does_not_become_ready_fails(server: RunningServer, projec
 
 
 @pytest.mark.parametrize("has_operator", [False, True])
-def test_monitoring_is_left_out_where_its_kinds_are_not_served(
+def test_monitoring_is_left_out_if_its_kinds_are_not_served(
     server: RunningServer, project: Path, *, has_operator: bool
 ) -> None:
     """The same project is deployed to clusters with and without the Prometheus operator."""
@@ -199,7 +199,7 @@ def test_monitoring_is_left_out_where_its_kinds_are_not_served(
 
 
 def foreign_definition(plural: str, kind: str) -> dict[str, object]:
-    """Return a definition as the Prometheus operator has it, without its schema."""
+    """Return a CRD like that of the Prometheus operator, without its schema."""
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     return {

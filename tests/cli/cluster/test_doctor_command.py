@@ -1,4 +1,4 @@
-"""`steer doctor`: each finding says what to do; nothing is written."""
+"""`steer doctor`: each problem comes with advice; nothing is written."""
 
 import json
 import re
@@ -35,17 +35,17 @@ from tests.support.kubectl import KUBECTL
 
 
 def steer(*arguments: str) -> Result:
-    """Call the command."""
+    """Run the command."""
     return CliRunner().invoke(main, arguments)
 
 
 def kubectl(*arguments: str, text: str = "") -> None:
-    """Change the cluster by another program."""
+    """Change the cluster with kubectl."""
     subprocess.run([KUBECTL, *arguments], input=text, text=True, check=True, capture_output=True)  # noqa: S603 - the test's own tool
 
 
-def test_what_is_missing_is_named_with_the_next_step(server: RunningServer, project: Path) -> None:
-    """From an empty cluster to a good one by following the advice."""
+def test_missing_parts_are_listed_with_the_next_step(server: RunningServer, project: Path) -> None:
+    """Following the advice leads from an empty cluster to a working one."""
     del project
     first = steer("doctor")
     assert first.exit_code == 1
@@ -138,8 +138,8 @@ def test_what_the_deployed_operator_may_do_is_asked_for(server: RunningServer, p
     assert f" bad  {account} may not create/get/list/watch/patch its lease fleet-system/fleet" in answer
 
 
-def test_a_webhook_without_its_service_is_found(server: RunningServer, project: Path) -> None:
-    """One of the worst outages: every write of a kind fails, and nothing says why."""
+def test_a_webhook_without_its_service_is_reported(server: RunningServer, project: Path) -> None:
+    """One of the worst outages: every write of a kind fails, and no message says why."""
     del server, project
     webhook = {
         "name": "gone.example.com",
@@ -161,10 +161,10 @@ def test_a_webhook_without_its_service_is_found(server: RunningServer, project: 
     assert "→ bring its operator back, or delete ValidatingWebhookConfiguration gone" in answer.stdout
 
 
-def test_without_a_cluster_the_rest_is_still_looked_at(
+def test_without_a_cluster_the_other_checks_still_run(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first finding must not hide the others."""
+    """The first problem must not hide the others."""
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "nothing"))
     (project / "manifests").mkdir()
     answer = steer("doctor")
@@ -174,10 +174,10 @@ def test_without_a_cluster_the_rest_is_still_looked_at(
     assert " bad  no cluster: " in answer.stdout
 
 
-def test_outside_of_a_project_only_the_rest_is_looked_at(
+def test_outside_of_a_project_the_other_checks_still_run(
     server: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It helps also those who have nothing yet."""
+    """The command also helps users who have not created a project yet."""
     del server
     monkeypatch.chdir(tmp_path)
     answer = steer("doctor")
@@ -215,8 +215,8 @@ async def reconcile(config_map: ConfigMap, ctx: Context[ConfigMap]) -> None:
 '''
 
 
-def test_an_operator_that_cannot_be_imported_is_bad(server: RunningServer, project: Path) -> None:
-    """It was a note with the advice to begin a project, and the exit code of success."""
+def test_an_operator_that_cannot_be_imported_is_an_error(server: RunningServer, project: Path) -> None:
+    """It was a note with the advice to create a project, and exit code 0."""
     del server
     (project / "fleet/main.py").write_text("import nothing_like_this\n")
     answer = steer("doctor")
@@ -225,8 +225,8 @@ def test_an_operator_that_cannot_be_imported_is_bad(server: RunningServer, proje
     assert "No module named 'nothing_like_this'" in answer.stdout
 
 
-def test_kinds_of_other_programs_that_are_not_served_are_named(server: RunningServer, project: Path) -> None:
-    """The operator would wait for them for ever; 'steer install' does not bring them."""
+def test_foreign_kinds_that_are_not_served_are_listed(server: RunningServer, project: Path) -> None:
+    """The operator would wait for them forever; 'steer install' does not create them."""
     del server
     (project / "fleet/main.py").write_text(FOREIGN)
     answer = steer("doctor")
@@ -238,7 +238,7 @@ def test_kinds_of_other_programs_that_are_not_served_are_named(server: RunningSe
 
 
 def definition(**status: Any) -> dict[str, Any]:
-    """Make a definition as a server has it."""
+    """Return a CRD as a server returns it."""
     good = [{"type": "NamesAccepted", "status": "True"}, {"type": "Established", "status": "True"}]
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}}}}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
@@ -250,7 +250,7 @@ def definition(**status: Any) -> dict[str, Any]:
 
 
 def states() -> Iterator[tuple[dict[str, Any], Level, str]]:
-    """Give definitions, and what must be found of each."""
+    """Yield CRDs, and the expected result for each."""
     yield definition(), Level.GOOD, "as declared"
     refused = [{"type": "NamesAccepted", "status": "False", "message": "plural is taken"}]
     yield definition(conditions=refused), Level.BAD, "plural is taken"
@@ -266,7 +266,7 @@ def states() -> Iterator[tuple[dict[str, Any], Level, str]]:
 
 
 def conversions() -> Iterator[tuple[dict[str, Any], dict[str, Any], Level, str]]:
-    """Yield definitions of two versions, found and wanted, and what must be said about their conversion."""
+    """Yield CRDs of two versions, actual and declared, and the expected result for their conversion."""
     service = {"strategy": "Webhook", "webhook": {"clientConfig": {"service": {"namespace": "a", "name": "b"}}}}
     url = {"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://c"}}}
 
@@ -284,27 +284,27 @@ def conversions() -> Iterator[tuple[dict[str, Any], dict[str, Any], Level, str]]
 
 
 @pytest.mark.parametrize(("found", "wanted", "level", "what"), list(conversions()))
-def test_the_conversion_of_a_definition_is_compared(
+def test_the_conversion_of_a_crd_is_compared(
     found: dict[str, Any], wanted: dict[str, Any], level: Level, what: str
 ) -> None:
-    """Without the conversion objects lose fields, and nothing else shows it."""
+    """Without conversion objects lose fields, and no other check shows it."""
     first = next(definition_state(found, wanted))
     assert first.level is level
     assert what in first.what
 
 
 @pytest.mark.parametrize(("found", "level", "what"), list(states()))
-def test_a_definition_is_judged_by_its_state_and_by_what_is_declared(
+def test_a_crd_is_checked_against_its_status_and_its_declaration(
     found: dict[str, Any], level: Level, what: str
 ) -> None:
-    """Each of these keeps an operator from working, or will."""
+    """Each of these stops an operator now or later."""
     first = next(definition_state(found, definition()))
     assert first.level is level
     assert what in first.what
 
 
-async def test_a_webhook_that_trusts_nobody_is_found(cluster: Cluster) -> None:
-    """A certificate that is over, or was never announced, refuses every write of a kind."""
+async def test_a_webhook_without_a_valid_ca_bundle_is_reported(cluster: Cluster) -> None:
+    """An expired or unpublished certificate rejects every write of a kind."""
     past = FakeClock(datetime(2001, 1, 1, tzinfo=UTC))
     bundles = {
         "missing": None,

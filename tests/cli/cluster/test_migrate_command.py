@@ -1,4 +1,4 @@
-"""`steer migrate`: what a person sees, on a server in a process of its own."""
+"""`steer migrate`: its output, with a server in a separate process."""
 
 import json
 import subprocess
@@ -39,8 +39,8 @@ def _stored_versions() -> list[str]:
     return versions
 
 
-def test_a_kind_moves_to_its_stored_version(server: RunningServer, tmp_path: Path) -> None:
-    """Asked, shown, done, and done again without harm; every way to name the kind works."""
+def test_a_kind_is_migrated_to_its_storage_version(server: RunningServer, tmp_path: Path) -> None:
+    """Confirmed, shown, done, and repeated without harm; every name of the kind is accepted."""
     del tmp_path
     _define("v1beta1")
     for number in range(3):

@@ -1,12 +1,15 @@
 """`steer pause` and `steer resume`, on a server in a process of its own."""
 
 import json
+import os
 import subprocess
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from steersman.cli import main
+from steersman.cli.dev.announcement import announced, announced_kubeconfigs
 from steersman.controller.run.pause import PAUSED
 from tests.cli.conftest import RunningServer
 from tests.support.kubectl import KUBECTL
@@ -38,6 +41,7 @@ def test_an_object_is_paused_and_resumed(server: RunningServer) -> None:
     assert _annotations()[PAUSED] == "true"
     assert _steer("resume", "cm/a", "--yes").stdout == "cm/a is reconciled again\n"
     assert PAUSED not in _annotations()
+    assert _steer("resume", "cm/a", "--yes").stdout == "cm/a is not paused\n"
     limited = _steer("pause", "cm/a", "--for", "1d2h", "--yes")
     assert limited.exit_code == 0, limited.output
     assert limited.stdout == f"cm/a is paused until {_annotations()[PAUSED]}\n"
@@ -48,6 +52,7 @@ def test_an_object_is_paused_and_resumed(server: RunningServer) -> None:
     [
         (["pause", "cm/b", "--yes"], 'configmaps "b" not found'),
         (["pause", "nothing/b", "--yes"], "nothing"),
+        (["resume", "cm/b", "--yes"], 'configmaps "b" not found'),
         (["resume", "cm"], "'cm' is not KIND/NAME"),
         (["pause", "cm/a", "--for", "soon"], "'soon' is not a length of time such as 30m"),
         (["pause", "cm/a", "--for", "99999999999d"], "is not a length of time such as 30m"),
@@ -61,3 +66,59 @@ def test_a_mistake_is_told_in_one_sentence(arguments: list[str], said: str) -> N
     assert found.exit_code in (1, 2)
     assert said in found.stderr
     assert "Traceback" not in found.output
+
+
+@pytest.fixture
+def own_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Find only processes of the test."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+
+
+@pytest.mark.usefixtures("own_runtime")
+def test_without_a_named_cluster_that_of_steer_dev_is_meant(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An author who looks at an object with `steer why` pauses it there, not in the cluster of ~/.kube/config."""
+    _kubectl("create", "configmap", "a")
+    with announced(server.kubeconfig):
+        monkeypatch.delenv("KUBECONFIG")
+        paused = _steer("pause", "cm/a")
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig))
+    assert paused.exit_code == 0, paused.output
+    assert f"pause cm/a in the cluster of `steer dev`: context steersman at {server.url}" in paused.stderr
+    assert _annotations()[PAUSED] == "true"
+    assert announced_kubeconfigs() == []
+
+
+@pytest.mark.usefixtures("own_runtime")
+def test_a_cluster_that_the_user_names_comes_before_that_of_steer_dev(server: RunningServer, tmp_path: Path) -> None:
+    """Also by the environment; then the question is asked as always."""
+    other = tmp_path / "other"
+    other.touch()
+    with announced(other):
+        refused = _steer("pause", "cm/a", answer="n\n")
+    assert refused.exit_code == 1
+    assert f"pause cm/a: context steersman at {server.url}" in refused.stderr
+
+
+@pytest.mark.usefixtures("own_runtime")
+def test_of_several_steer_dev_the_user_chooses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest is not always the one that is meant."""
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    (tmp_path / "one").touch()
+    (tmp_path / "two").touch()
+    with announced(tmp_path / "one"):
+        (tmp_path / f"steersman/{os.getppid()}.dev").write_text(str(tmp_path / "two"))
+        found = _steer("pause", "cm/a")
+    assert found.exit_code == 1
+    assert "several `steer dev` run: pass the --kubeconfig of one of them: " in found.stderr
+
+
+@pytest.mark.usefixtures("own_runtime")
+def test_a_steer_dev_that_was_killed_is_not_meant(tmp_path: Path) -> None:
+    """It could not remove its file, and its cluster is gone."""
+    (tmp_path / "kubeconfig").touch()
+    with announced(tmp_path / "kubeconfig"):
+        own = next((tmp_path / "steersman").glob("*.dev"))
+        own.rename(own.with_name("999999999.dev"))
+        assert announced_kubeconfigs() == []

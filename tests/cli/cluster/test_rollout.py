@@ -1,4 +1,4 @@
-"""Waiting for the rollout of a deployed operator: done is done, and what fails is named with the pod's own words."""
+"""Waiting for the rollout of a deployed operator: success is certain, and a failure has the message of the pod."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -23,7 +23,7 @@ from tests.support.example_operator import operator
 
 
 def deployed(image: str = "fleet:1", **script: str) -> Unstructured:
-    """Return the operator's deployment; keyword arguments are what its pods do on a simulated node."""
+    """Return the operator's Deployment; keyword arguments set what its pods do on a simulated node."""
     made = deployment_object(operator, Shape(image=image, namespace="default"))
     annotations = {f"{PREFIX}{name.replace('_', '-')}": value for name, value in script.items()}
     made["spec"]["template"]["metadata"]["annotations"] = annotations
@@ -32,7 +32,7 @@ def deployed(image: str = "fleet:1", **script: str) -> Unstructured:
 
 
 def waiting(cluster: Cluster, lines: list[str]) -> RolloutWait:
-    """Make the wait of `steer deploy`."""
+    """Return the waiting part of `steer deploy`."""
     return RolloutWait(cluster.client, "fleet", "default", cluster.clock, lines.append)
 
 
@@ -45,7 +45,7 @@ async def _error(work: Awaitable[None]) -> click.ClickException | None:
 
 
 async def ended(work: Awaitable[None], clock: FakeClock, seconds: float) -> click.ClickException | None:
-    """Let time pass until some work ends, and return the error that it ends with."""
+    """Advance the clock until the work ends, and return its error."""
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(_error(work))
         await clock.advance(seconds)
@@ -54,7 +54,7 @@ async def ended(work: Awaitable[None], clock: FakeClock, seconds: float) -> clic
 
 
 def status(**fields: Any) -> Deployment:
-    """Return a deployment of two replicas with a status."""
+    """Return a Deployment of two replicas with a status."""
     metadata = {"name": "fleet", "generation": 2}
     given = {"observedGeneration": 2, **fields}
     return from_json(
@@ -109,15 +109,15 @@ def status(**fields: Any) -> Deployment:
         ),
     ],
 )
-def test_the_status_tells_how_far_it_is(fields: dict[str, Any], text: str, is_complete: bool, is_stuck: bool) -> None:
-    """Old pods that are ready say nothing about the new ones: that is how a stuck rollout looks well."""
+def test_the_status_shows_the_progress(fields: dict[str, Any], text: str, is_complete: bool, is_stuck: bool) -> None:
+    """Ready pods of the old release say nothing about the new one; a stuck rollout would look healthy."""
     found = rollout_of(status(**fields))
     assert text in found.text
     assert (found.is_complete, found.is_stuck) == (is_complete, is_stuck)
 
 
 async def test_the_wait_ends_with_the_rollout(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Progress is shown, each line once."""
+    """Progress is printed, each line once."""
     lines: list[str] = []
     async with cluster.running(*local_operators()):
         await cluster.client.create(deployed())
@@ -127,7 +127,7 @@ async def test_the_wait_ends_with_the_rollout(cluster: Cluster, fake_clock: Fake
 
 
 async def test_a_pod_that_keeps_failing_ends_the_wait_with_its_reason(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A crash loop is not waited for until the time is up; one failure alone is."""
+    """A crash loop ends the wait before the timeout; a single failure does not."""
     lines: list[str] = []
     async with cluster.running(*local_operators()):
         await cluster.client.create(deployed(fail="CrashLoopBackOff"))
@@ -138,8 +138,10 @@ async def test_a_pod_that_keeps_failing_ends_the_wait_with_its_reason(cluster: C
     assert "exit code 1" in error.message
 
 
-async def test_failing_pods_of_the_release_before_do_not_end_the_wait(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A fix is deployed while pods of the broken release still fail, and for as long as the new ones are not ready."""
+async def test_failing_pods_of_the_previous_release_do_not_end_the_wait(
+    cluster: Cluster, fake_clock: FakeClock
+) -> None:
+    """A fix is deployed while pods of the broken release still fail, until the new ones are ready."""
     lines: list[str] = []
     async with cluster.running(*local_operators()):
         await cluster.client.apply(deployed(fail="CrashLoopBackOff"), force=True)
@@ -150,10 +152,8 @@ async def test_failing_pods_of_the_release_before_do_not_end_the_wait(cluster: C
     assert not any("CrashLoopBackOff" in line for line in lines)
 
 
-async def test_pods_that_may_be_of_the_release_before_do_not_end_the_wait(
-    cluster: Cluster, fake_clock: FakeClock
-) -> None:
-    """Without permission to read ReplicaSets nobody knows whose the failing pods are: only the time ends the wait."""
+async def test_pods_of_an_unknown_release_do_not_end_the_wait(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Without permission to read ReplicaSets the release of failing pods is unknown: only the timeout ends the wait."""
     async with cluster.running(*local_operators()):
         await cluster.client.create(deployed(fail="CrashLoopBackOff"))
         await fake_clock.advance(300)
@@ -163,18 +163,16 @@ async def test_pods_that_may_be_of_the_release_before_do_not_end_the_wait(
     assert "did not end in 30 s" in error.message
 
 
-async def test_time_that_is_up_is_an_error_that_says_what_was_last_seen(
-    cluster: Cluster, fake_clock: FakeClock
-) -> None:
-    """Nothing starts pods here."""
+async def test_a_timeout_is_an_error_with_the_last_progress(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """No node starts pods here."""
     await cluster.client.create(deployed())
     error = await ended(waiting(cluster, []).run(30), fake_clock, 35)
     assert error is not None
     assert "did not end in 30 s: the cluster has not seen the deployment yet" in error.message
 
 
-async def test_doctor_is_not_content_with_the_old_pods(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """It said ok because two pods were ready, of the release before."""
+async def test_doctor_does_not_accept_ready_pods_of_the_old_release(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """It reported ok because two pods of the previous release were ready."""
     async with cluster.running(*local_operators()):
         await cluster.client.create(deployed())
         await fake_clock.advance(20)
@@ -186,9 +184,7 @@ async def test_doctor_is_not_content_with_the_old_pods(cluster: Cluster, fake_cl
     assert "CrashLoopBackOff" in finding.what
 
 
-async def test_an_image_that_cannot_be_had_is_shown_while_it_is_waited_for(
-    cluster: Cluster, fake_clock: FakeClock
-) -> None:
+async def test_an_image_that_cannot_be_pulled_is_shown_during_the_wait(cluster: Cluster, fake_clock: FakeClock) -> None:
     """It may be pushed a minute later, so it does not end the wait."""
     lines: list[str] = []
     async with cluster.running(*local_operators()):

@@ -1,4 +1,4 @@
-"""`steer dev` as its user has it: processes, files, signals, a terminal."""
+"""`steer dev` as its user runs it: processes, files, signals, a terminal."""
 
 import fcntl
 import os
@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner
 
 from steersman.cli import main
-from tests.cli.dev.terminal import PATIENCE, Dev, wait_gone
 from tests.support.kubectl import KUBECTL
+from tests.support.terminal import PATIENCE, Dev, wait_gone
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are looked up in /proc")
 
@@ -33,8 +33,8 @@ def kubectl(folder: Path, *arguments: str) -> str:
     return answer.stdout
 
 
-def test_a_save_starts_the_operator_anew_and_the_objects_stay(project: Path) -> None:
-    """The whole loop: run, break it, see where, repair it, stop; in the end nothing is left."""
+def test_a_save_restarts_the_operator_and_keeps_the_objects(project: Path) -> None:
+    """The whole loop: run, break the code, see where, repair it, stop; at the end nothing is left."""
     classes = project / "fleet/api/ship_v1.py"
     code = classes.read_text()
     before = sorted(project.iterdir())
@@ -64,7 +64,7 @@ def test_a_save_starts_the_operator_anew_and_the_objects_stay(project: Path) -> 
     assert sorted(project.iterdir()) == before
 
 
-def test_a_killed_steer_takes_its_operator_with_it(project: Path) -> None:
+def test_a_killed_steer_ends_its_operator(project: Path) -> None:
     """A kill -9 leaves no chance to clean up: the operator notices by itself, even while it is loading."""
     with Dev(project) as dev:
         dev.wait_for("export KUBECONFIG")
@@ -74,7 +74,7 @@ def test_a_killed_steer_takes_its_operator_with_it(project: Path) -> None:
 
 
 def test_a_second_ctrl_c_does_not_wait(project: Path) -> None:
-    """An operator that does not stop must not keep its author."""
+    """An operator that does not stop must not keep its author waiting."""
     main_file = project / "fleet/main.py"
     blocked = "import signal\n\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\nprint('deaf')\n"
     main_file.write_text(main_file.read_text() + blocked)
@@ -88,7 +88,7 @@ def test_a_second_ctrl_c_does_not_wait(project: Path) -> None:
     assert not (project / ".steer").exists()
 
 
-def test_a_kept_cluster_is_there_the_next_time(project: Path) -> None:
+def test_a_stored_cluster_is_available_again(project: Path) -> None:
     """With --data the objects and the kubeconfig stay."""
     data = project / ".steer/data"
     with Dev(project, "--data", str(data)) as dev:
@@ -101,8 +101,8 @@ def test_a_kept_cluster_is_there_the_next_time(project: Path) -> None:
         assert "Ship default/ship-sample ok in" in dev.wait_for(": exists")
 
 
-def test_in_a_terminal_it_draws_a_screen_and_gives_the_terminal_back(project: Path) -> None:
-    """The second page of the terminal, no echo; in the end the first page and the echo again."""
+def test_in_a_terminal_it_draws_a_screen_and_restores_the_terminal(project: Path) -> None:
+    """It uses the alternate screen without echo, and at the end restores the first screen and the echo."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
@@ -129,7 +129,7 @@ def test_in_a_terminal_it_draws_a_screen_and_gives_the_terminal_back(project: Pa
 
 
 def _read(terminal: int, until: bytes) -> bytes:
-    """Read what a terminal shows until a text has come."""
+    """Read the output of the terminal until a text appears."""
     shown = b""
     limit = time.monotonic() + PATIENCE
     while until not in shown:
@@ -139,8 +139,8 @@ def _read(terminal: int, until: bytes) -> bytes:
     return shown
 
 
-def test_a_folder_without_a_project_is_told_before_anything_is_started(tmp_path: Path) -> None:
-    """The next step stands in the sentence."""
+def test_a_folder_without_a_project_is_an_error_before_anything_starts(tmp_path: Path) -> None:
+    """The message contains the next step."""
     answer = CliRunner().invoke(main, ["dev", str(tmp_path)])
     assert answer.exit_code == 2
     assert answer.stderr.startswith(f"steer: there is no project in {tmp_path}: ")

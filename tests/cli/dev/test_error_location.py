@@ -1,4 +1,4 @@
-"""Where in the author's files a failure comes from."""
+"""The location of a failure in the author's files."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ FAILS = "def fail():\n    raise KeyError('x')\n"
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a project's folder with an environment inside, both importable."""
+    """Return the folder of a project with a virtual environment inside, both importable."""
     packages = tmp_path / ".venv/lib/site-packages"
     packages.mkdir(parents=True)
     (packages / "installed.py").write_text(FAILS)
@@ -26,8 +26,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_last_line_of_the_authors_own_is_named(root: Path) -> None:
-    """Not the library's, even if that lies in the project's folder."""
+def test_the_last_line_in_the_authors_files_is_reported(root: Path) -> None:
+    """Not a line of a library, even if that is inside the project's folder."""
     import own_module  # type: ignore[import-not-found]  # noqa: PLC0415 - made for this test
 
     with pytest.raises(KeyError) as failure:
@@ -36,16 +36,16 @@ def test_the_last_line_of_the_authors_own_is_named(root: Path) -> None:
     assert text_of(failure.value) == "KeyError: 'x'"
 
 
-def test_a_syntax_error_is_where_the_file_is_wrong(root: Path) -> None:
-    """It has no frame of its own: nothing of the file ran."""
+def test_a_syntax_error_is_reported_at_its_line(root: Path) -> None:
+    """It has no stack frame: no line of the file ran."""
     with pytest.raises(SyntaxError) as failure:
         __import__("own_broken")
     assert place_of(failure.value, root) == "own_broken.py:3"
     assert text_of(failure.value) == "SyntaxError: invalid syntax"
 
 
-def test_a_failure_without_the_authors_files_has_no_place(tmp_path: Path) -> None:
-    """A wrong place is worse than none."""
+def test_a_failure_outside_the_authors_files_has_no_location(tmp_path: Path) -> None:
+    """A wrong location is worse than none."""
     with pytest.raises(ValueError, match="invalid") as failure:
         int("x")
     assert place_of(failure.value, tmp_path) == ""

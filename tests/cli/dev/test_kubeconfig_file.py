@@ -9,8 +9,8 @@ from steersman.cli.dev.kubeconfig_file import kubeconfig_file
 from steersman.errors import ConfigError
 
 
-def test_it_is_private_and_gone_afterwards_with_its_folder(tmp_path: Path) -> None:
-    """It is a secret, and a leftover would point kubectl to nobody."""
+def test_it_is_private_and_deleted_afterwards_with_its_folder(tmp_path: Path) -> None:
+    """It is a secret, and a leftover would point kubectl to a server that no longer exists."""
     path = tmp_path / ".steer/kubeconfig"
     with kubeconfig_file(path, keep=False) as file:
         file.write(b"secret")
@@ -20,7 +20,7 @@ def test_it_is_private_and_gone_afterwards_with_its_folder(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_leftover_is_taken_over_whatever_its_mode(tmp_path: Path) -> None:
+def test_a_leftover_is_overwritten_whatever_its_mode(tmp_path: Path) -> None:
     """After a kill -9 the next start cleans up."""
     path = tmp_path / ".steer/kubeconfig"
     path.parent.mkdir()
@@ -33,7 +33,7 @@ def test_a_leftover_is_taken_over_whatever_its_mode(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_at_a_time_are_refused_and_the_first_keeps_its_file(tmp_path: Path) -> None:
+def test_a_second_instance_is_rejected_and_the_first_keeps_its_file(tmp_path: Path) -> None:
     """Otherwise kubectl would suddenly talk to another cluster."""
     path = tmp_path / "kubeconfig"
     with kubeconfig_file(path, keep=False) as file:
@@ -43,8 +43,8 @@ def test_two_at_a_time_are_refused_and_the_first_keeps_its_file(tmp_path: Path) 
         assert path.read_bytes() == b"first"
 
 
-def test_it_is_kept_with_a_kept_cluster_and_so_is_the_users_folder(tmp_path: Path) -> None:
-    """Whoever keeps the cluster wants to find it again."""
+def test_it_stays_with_a_stored_cluster_as_does_the_users_folder(tmp_path: Path) -> None:
+    """A user who keeps the cluster expects to find it again."""
     kept = tmp_path / "kept"
     with kubeconfig_file(kept, keep=True) as file:
         file.write(b"content")
@@ -55,8 +55,8 @@ def test_it_is_kept_with_a_kept_cluster_and_so_is_the_users_folder(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["folder", "link", "file/kubeconfig"])
-def test_what_cannot_be_written_is_named(tmp_path: Path, name: str) -> None:
-    """One sentence with the path; a link could lead anywhere."""
+def test_a_path_that_cannot_be_written_is_reported(tmp_path: Path, name: str) -> None:
+    """One sentence with the path; a symbolic link is rejected because it could lead anywhere."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")

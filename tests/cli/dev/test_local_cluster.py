@@ -21,7 +21,7 @@ CLOCK = RealClock()
 
 
 async def node_of_a_pod(node: ProcessNodeOptions | None, *, keep: bool = False) -> str:
-    """Run a pod until it is ready; give the node that it ran on."""
+    """Run a pod until it is ready; return the node that it ran on."""
     async with local_server() as server, local_cluster(server, CLOCK, node, keep=keep):
         transport = InMemoryTransport(server.api.acting_as(ADMIN), clock=CLOCK)
         client = Client(transport, clock=CLOCK)
@@ -38,14 +38,14 @@ async def node_of_a_pod(node: ProcessNodeOptions | None, *, keep: bool = False) 
         return pod.spec.node_name or ""
 
 
-async def test_a_simulated_node_makes_pods_ready_without_running_anything() -> None:
-    """No project has to say what its images are."""
+async def test_a_simulated_node_makes_pods_ready_without_running_programs() -> None:
+    """A project need not configure what its images are."""
     assert await node_of_a_pod(None) not in ("", "process")
 
 
 @pytest.mark.parametrize("keep", [True, False])
-async def test_a_process_node_runs_pods_and_leaves_only_what_is_to_be_kept(tmp_path: Path, *, keep: bool) -> None:
-    """What pods write lies in a folder that goes with the cluster."""
+async def test_a_process_node_runs_pods_and_deletes_their_folders(tmp_path: Path, *, keep: bool) -> None:
+    """Files that pods write are in a folder that is deleted with the cluster, unless the cluster is stored."""
     data = tmp_path / "node"
     options = ProcessNodeOptions(images={"sleeper": ["sleep", "1000"]}, data=data, stop_seconds=1.0)
     assert await node_of_a_pod(options, keep=keep) == "process"
@@ -55,13 +55,13 @@ async def test_a_process_node_runs_pods_and_leaves_only_what_is_to_be_kept(tmp_p
 @pytest.mark.parametrize(
     ("text", "images"), [("", {}), ('[tool.steersman.images]\n"redis:*" = "redis-server"', {"redis:*": "redis-server"})]
 )
-def test_a_project_names_programs_for_images(tmp_path: Path, text: str, images: dict[str, str]) -> None:
-    """Or none, and then nothing is run."""
+def test_a_project_maps_images_to_programs(tmp_path: Path, text: str, images: dict[str, str]) -> None:
+    """Or to none, and then nothing runs."""
     (tmp_path / "pyproject.toml").write_text(text)
     assert images_of(tmp_path) == images
 
 
-def test_images_that_are_no_table_are_told(tmp_path: Path) -> None:
+def test_images_that_are_not_a_table_are_reported(tmp_path: Path) -> None:
     """One sentence with the file."""
     (tmp_path / "pyproject.toml").write_text("[tool.steersman]\nimages = 3\n")
     with pytest.raises(ConfigError, match=r"pyproject.toml: \[tool.steersman.images\] must be a table"):

@@ -1,4 +1,4 @@
-"""Which files start the operator anew."""
+"""Which files restart the operator."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ def put(root: Path, *names: str) -> None:
         (root / name).write_text("x")
 
 
-def test_python_files_settings_and_the_whole_package_are_looked_at(tmp_path: Path) -> None:
+def test_python_files_settings_and_the_whole_package_are_watched(tmp_path: Path) -> None:
     """Templates inside the package are the operator's too; samples and manifests are not."""
     wanted = ["pyproject.toml", "helper.py", "ship/main.py", "ship/api/v1.py", "ship/page.html.jinja", "lib/x.py"]
     others = ["README.md", "samples/a.yaml", "manifests/install.yaml", "tests/test_a.py", "lib/notes.txt"]
@@ -26,15 +26,15 @@ def test_python_files_settings_and_the_whole_package_are_looked_at(tmp_path: Pat
     assert sorted(ProjectFiles(tmp_path, "ship").look()) == sorted(wanted)
 
 
-def test_links_are_not_followed_into_circles(tmp_path: Path) -> None:
+def test_symbolic_links_in_a_cycle_are_not_followed(tmp_path: Path) -> None:
     """A link to the folder above would never end."""
     put(tmp_path, "ship/main.py")
     (tmp_path / "ship/again").symlink_to(tmp_path)
     assert list(ProjectFiles(tmp_path, "ship").look()) == ["ship/main.py"]
 
 
-def test_a_folder_that_is_gone_has_no_files(tmp_path: Path) -> None:
-    """A checkout takes folders away while they are looked at."""
+def test_a_deleted_folder_has_no_files(tmp_path: Path) -> None:
+    """A checkout deletes folders while they are read."""
     assert ProjectFiles(tmp_path / "gone", "ship").look() == {}
 
 
@@ -48,13 +48,13 @@ def test_a_folder_that_is_gone_has_no_files(tmp_path: Path) -> None:
         ({"a": (1, 1), "b": (1, 1), "c": (1, 1)}, ["c"]),
     ],
 )
-def test_a_file_that_is_new_gone_or_written_has_changed(after: dict[str, tuple[int, int]], changed: list[str]) -> None:
-    """Time or size: either is enough."""
+def test_a_new_deleted_or_written_file_has_changed(after: dict[str, tuple[int, int]], changed: list[str]) -> None:
+    """A different time or size is enough."""
     assert changed_files({"a": (1, 1), "b": (1, 1)}, after) == changed
 
 
 async def test_many_writes_in_a_row_are_one_change(tmp_path: Path) -> None:
-    """A checkout of a branch starts the operator once, when it is done."""
+    """A checkout of a branch restarts the operator once, when it is done."""
     put(tmp_path, "ship/main.py")
     clock = FakeClock()
     found: list[list[str]] = []
@@ -73,8 +73,8 @@ async def test_many_writes_in_a_row_are_one_change(tmp_path: Path) -> None:
     assert found == [["ship/one.py", "ship/three.py", "ship/two.py"]]
 
 
-async def test_a_change_before_the_wait_is_seen(tmp_path: Path) -> None:
-    """What is saved while the operator is still starting counts."""
+async def test_a_change_before_the_wait_is_noticed(tmp_path: Path) -> None:
+    """A file saved while the operator is starting counts."""
     put(tmp_path, "ship/main.py")
     clock = FakeClock()
     watch = FileWatch(ProjectFiles(tmp_path, "ship"), clock)

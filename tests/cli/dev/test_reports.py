@@ -1,4 +1,4 @@
-"""What travels through the pipe between the operator's process and `steer dev`."""
+"""The reports in the pipe between the operator's process and `steer dev`."""
 
 import pytest
 from hypothesis import given
@@ -14,12 +14,13 @@ from steersman.cli.dev.reports import (
     Printed,
     Queue,
     Queues,
-    Reconciled,
     Report,
     Running,
     line_of,
     report_of,
 )
+from steersman.history.records import CauseRecord, CauseType
+from tests.cli.dev.runs import reconciled
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ from steersman.cli.dev.reports import (
     [
         Loaded("custompod", ["custompod"], [Kind("Pod", "pods")]),
         Running(1.5, "custompod"),
-        Reconciled(1.5, "custompod", "CustomPod", "default/a", "success", 0.25, ["CustomPod default/a created"]),
+        reconciled("a", CauseRecord(CauseType.TIMER), message="a\nb"),
         Queues({"custompod": Queue(3, 1, 2)}),
         LogLine(1.5, "error", "reconcile\nfailed", {"key": "default/a", "tries": [1, "x"]}, "main.py:3", "Traceback"),
         Printed(1.5, "a line\twith ünicode"),
@@ -35,7 +36,7 @@ from steersman.cli.dev.reports import (
         Changed(1.5, ["main.py"]),
     ],
 )
-def test_a_report_is_one_line_and_survives_the_way(report: Report) -> None:
+def test_a_report_is_one_line_and_is_decoded_unchanged(report: Report) -> None:
     """A line break inside a message must not cut it in two."""
     line = line_of(report)
     assert line.count(b"\n") == 1
@@ -44,7 +45,7 @@ def test_a_report_is_one_line_and_survives_the_way(report: Report) -> None:
 
 @given(st.lists(st.binary(max_size=5)))
 def test_lines_are_the_same_whatever_the_chunks(chunks: list[bytes]) -> None:
-    """A pipe gives what it has, not what was written at once."""
+    """A pipe returns any part of what was written."""
     lines = Lines()
     found = [line for chunk in chunks for line in lines.feed(chunk)] + lines.end()
     whole = b"".join(chunks).split(b"\n")
@@ -52,6 +53,6 @@ def test_lines_are_the_same_whatever_the_chunks(chunks: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize("line", [b"", b"{", b"[]", b'{"type": "unknown"}', b'{"type": "running"}', b"\xff"])
-def test_what_is_no_report_is_passed_over(line: bytes) -> None:
-    """A process that is killed in the middle of a line must not take the others with it."""
+def test_a_line_that_is_not_a_report_is_skipped(line: bytes) -> None:
+    """A process killed in the middle of a line must not invalidate the other lines."""
     assert report_of(line) is None

@@ -19,15 +19,15 @@ DEFINITIONS = Path("tests/golden/widgets-crd.yaml").resolve()
 
 
 def steer(*arguments: str) -> Result:
-    """Call the command."""
+    """Run the command."""
     return CliRunner().invoke(main, arguments)
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    """Serves files; one path has moved."""
+class _FileHandler(SimpleHTTPRequestHandler):
+    """Serves files; one path redirects."""
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Send the file."""
         if self.path == "/moved.yaml":
             self.send_response(302)
             self.send_header("location", "/widgets-crd.yaml")
@@ -37,13 +37,13 @@ class _Quiet(SimpleHTTPRequestHandler):
         super().do_GET()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def web() -> Iterator[str]:
-    """Serve the definitions on this machine."""
-    handler = functools.partial(_Quiet, directory=str(DEFINITIONS.parent))
+    """Serve the CRDs on this machine."""
+    handler = functools.partial(_FileHandler, directory=str(DEFINITIONS.parent))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -62,8 +62,8 @@ def test_classes_from_a_file_can_be_used(tmp_path: Path) -> None:
     assert answer.stdout == "widgets\n"
 
 
-def test_the_web_and_the_cluster_give_the_same_classes(tmp_path: Path, web: str, server: RunningServer) -> None:
-    """Wherever a definition comes from, it is the same definition."""
+def test_a_url_and_a_cluster_generate_the_same_classes(tmp_path: Path, web: str, server: RunningServer) -> None:
+    """The source of a CRD must not matter."""
     del server
     made = {}
     subprocess.run([KUBECTL, "apply", "-f", str(DEFINITIONS)], check=True, capture_output=True)  # noqa: S603 - the test's own tool
@@ -73,7 +73,7 @@ def test_the_web_and_the_cluster_give_the_same_classes(tmp_path: Path, web: str,
         assert answer.exit_code == 0, answer.output
         made[name] = {path.name: path.read_text() for path in out.iterdir()}
     assert made["file"] == made["web"]
-    # A server gives fields in another order.
+    # A server returns fields in another order.
     assert {name: sorted(text.splitlines()) for name, text in made["cluster"].items()} == {
         name: sorted(text.splitlines()) for name, text in made["file"].items()
     }
@@ -89,8 +89,10 @@ def test_the_web_and_the_cluster_give_the_same_classes(tmp_path: Path, web: str,
         (str(DEFINITIONS.parent / "kubectl.jsonl.xz"), 2, "kubectl.jsonl.xz"),
     ],
 )
-def test_what_cannot_be_read_is_one_sentence(web: str, tmp_path: Path, source: str, code: int, message: str) -> None:
-    """The source is named, and no half of the result is written."""
+def test_a_source_that_cannot_be_read_is_one_sentence(
+    web: str, tmp_path: Path, source: str, code: int, message: str
+) -> None:
+    """It names the source, and no partial result is written."""
     out = tmp_path / "out"
     answer = steer("generate", "models", "--from", source.format(web=web), "--out", str(out))
     assert answer.exit_code == code
@@ -99,7 +101,7 @@ def test_what_cannot_be_read_is_one_sentence(web: str, tmp_path: Path, source: s
     assert not out.exists()
 
 
-def test_one_of_several_definitions_can_be_chosen(tmp_path: Path) -> None:
+def test_one_of_several_crds_can_be_chosen(tmp_path: Path) -> None:
     """A cluster has hundreds."""
     answer = steer("generate", "models", "--from", str(DEFINITIONS), "--only", "no.example.com", "--out", str(tmp_path))
     assert answer.exit_code == 1

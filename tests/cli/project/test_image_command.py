@@ -1,4 +1,4 @@
-"""`steer image build` and `push`, against a real registry where one is installed, and one that wants a token."""
+"""`steer image build` and `push`, with a real registry if one is installed, and one that requires a token."""
 
 import hashlib
 import json
@@ -20,25 +20,25 @@ from tests.support.base_image import base_image
 
 
 def steer(*arguments: str) -> Result:
-    """Call the command."""
+    """Run the command."""
     return CliRunner().invoke(main, arguments)
 
 
 def ask(url: str, **headers: str) -> Any:
-    """Ask a registry by another client."""
+    """Send a request to a registry with another client."""
     with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as answer:  # noqa: S310 - this machine
         return json.load(answer)
 
 
 @pytest.fixture
 def platform(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pretend to be on the machine that the base is for."""
+    """Simulate the machine that the base image is for."""
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
 
 
 @pytest.fixture
 def image(project: Path, tmp_path: Path, platform: None) -> Path:
-    """Build the image of a project; it needs one small package that nobody edits meanwhile."""
+    """Build the image of a project with one small dependency."""
     del platform
     settings = project / "pyproject.toml"
     settings.write_text(re.sub(r'"steersman>=[^"]*"', '"click>=8"', settings.read_text()))
@@ -49,7 +49,7 @@ def image(project: Path, tmp_path: Path, platform: None) -> Path:
 
 
 def test_an_image_is_pushed_and_found(image: Path, registry: str) -> None:
-    """The registry's catalogue shows it, and what it gives back is what was built."""
+    """The registry's catalogue contains it, and the downloaded image is the one that was built."""
     answer = steer("image", "push", f"{registry}/team/fleet:1.0")
     assert answer.exit_code == 0, answer.output
     assert f"steer deploy --image {registry}/team/fleet@sha256:" in answer.stdout
@@ -66,8 +66,8 @@ def test_an_image_is_pushed_and_found(image: Path, registry: str) -> None:
     assert sorted(ask(f"http://{registry}/v2/team/fleet/tags/list")["tags"]) == ["1.0", "1.1"]
 
 
-def test_an_image_has_its_modules_compiled(image: Path) -> None:
-    """Without it each start of a pod compiles everything again: its file system cannot be written."""
+def test_an_image_contains_compiled_modules(image: Path) -> None:
+    """Otherwise each start of a pod compiles everything again: its file system is read-only."""
     [built] = json.loads((image / "index.json").read_bytes())["manifests"]
     manifest = json.loads((image / "blobs/sha256" / built["digest"][7:]).read_bytes())
     names: list[str] = []
@@ -79,10 +79,10 @@ def test_an_image_has_its_modules_compiled(image: Path) -> None:
     assert len([name for name in names if name.endswith(".pyc")]) == len(modules)
 
 
-def test_libraries_that_the_base_lacks_are_found_when_the_image_is_built(
+def test_libraries_that_the_base_lacks_are_reported_during_the_build(
     project: Path, tmp_path: Path, platform: None
 ) -> None:
-    """The pod would say so, in a cluster, at its first import."""
+    """Otherwise the pod would fail in the cluster, at its first import."""
     del project, platform
     answer = steer("image", "build", "--base", str(base_image(tmp_path / "base").root))
     assert answer.exit_code == 1
@@ -91,10 +91,8 @@ def test_libraries_that_the_base_lacks_are_found_when_the_image_is_built(
     assert "is it Alpine?" in answer.stderr
 
 
-def test_another_patch_release_of_python_is_fine_and_another_minor_is_not(
-    project: Path, tmp_path: Path, platform: None
-) -> None:
-    """Extension modules and bytecode are for one minor version; packages may differ by the patch."""
+def test_the_base_may_differ_in_the_patch_release_of_python_only(project: Path, tmp_path: Path, platform: None) -> None:
+    """Extension modules and bytecode are for one minor version."""
     del platform
     settings = project / "pyproject.toml"
     settings.write_text(re.sub(r'"steersman>=[^"]*"', '"click>=8"', settings.read_text()))
@@ -109,7 +107,7 @@ def test_another_patch_release_of_python_is_fine_and_another_minor_is_not(
 
 
 def test_building_again_gives_the_same_digest(image: Path, tmp_path: Path) -> None:
-    """And code that changes changes only its own layer."""
+    """A code change changes only its own layer."""
     first = json.loads((image / "index.json").read_bytes())["manifests"][0]["digest"]
     before = json.loads((image / "blobs/sha256" / first[7:]).read_bytes())
     again = steer("image", "build", "--base", str(tmp_path / "base"))
@@ -121,7 +119,7 @@ def test_building_again_gives_the_same_digest(image: Path, tmp_path: Path) -> No
     assert same == [True, True, False]
 
 
-def test_a_base_with_another_python_is_refused(project: Path, tmp_path: Path, platform: None) -> None:
+def test_a_base_with_another_python_is_rejected(project: Path, tmp_path: Path, platform: None) -> None:
     """Compiled packages of this Python would not load there."""
     del project, platform
     base = base_image(tmp_path / "base", python="3.9")
@@ -130,8 +128,8 @@ def test_a_base_with_another_python_is_refused(project: Path, tmp_path: Path, pl
     assert "has Python 3.9" in answer.stderr
 
 
-def test_a_folder_with_other_things_is_not_emptied(project: Path, tmp_path: Path, platform: None) -> None:
-    """Only a former image is replaced."""
+def test_a_folder_with_other_files_is_not_emptied(project: Path, tmp_path: Path, platform: None) -> None:
+    """Only an earlier image is replaced."""
     del platform
     base = base_image(tmp_path / "base")
     (project / "mine").mkdir()
@@ -142,8 +140,8 @@ def test_a_folder_with_other_things_is_not_emptied(project: Path, tmp_path: Path
     assert (project / "mine/file").read_text() == "mine"
 
 
-def test_what_is_missing_is_said_in_one_sentence(project: Path) -> None:
-    """Each with the next step."""
+def test_a_missing_part_is_reported_in_one_sentence(project: Path) -> None:
+    """Each message contains the next step."""
     del project
     for arguments, message in (
         (("build",), "pass --base"),
@@ -158,7 +156,7 @@ def test_what_is_missing_is_said_in_one_sentence(project: Path) -> None:
 
 
 class _TokenRegistry(BaseHTTPRequestHandler):
-    """A registry that gives tokens to those with a login, and takes everything from those with a token."""
+    """A registry that issues tokens to clients with a login and accepts everything from clients with a token."""
 
     seen: list[tuple[str, str]]
 
@@ -168,18 +166,18 @@ class _TokenRegistry(BaseHTTPRequestHandler):
         who = self.headers.get("authorization", "")
         self.seen.append((f"{self.command} {self.path}", who))
         if self.path.startswith("/token"):
-            self._say(200, b'{"token": "canary"}' if who == "Basic dXNlcjpjYW5hcnk=" else b"{}")
+            self._write(200, b'{"token": "canary"}' if who == "Basic dXNlcjpjYW5hcnk=" else b"{}")
         elif who != "Bearer canary":
             realm = f"http://127.0.0.1:{self.server.server_address[1]}/token"
-            self._say(401, b"{}", **{"www-authenticate": f'Bearer realm="{realm}",service="here"'})
+            self._write(401, b"{}", **{"www-authenticate": f'Bearer realm="{realm}",service="here"'})
         elif self.command == "HEAD":
-            self._say(404, b"")
+            self._write(404, b"")
         elif self.command == "POST":
-            self._say(202, b"", location="/upload?state=x")
+            self._write(202, b"", location="/upload?state=x")
         else:
-            self._say(201, b"")
+            self._write(201, b"")
 
-    def _say(self, status: int, body: bytes, **headers: str) -> None:
+    def _write(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -191,12 +189,12 @@ class _TokenRegistry(BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_POST = do_PUT = _answer  # noqa: N815 - the names that the base class calls
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def token_registry() -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Run the registry that wants a token; give its address and what it saw."""
+    """Run the registry that requires a token; return its address and the requests it received."""
     seen: list[tuple[str, str]] = []
     handler = type("Handler", (_TokenRegistry,), {"seen": seen})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -207,13 +205,13 @@ def token_registry() -> Iterator[tuple[str, list[tuple[str, str]]]]:
         thread.join()
 
 
-def test_a_registry_that_wants_a_token_gets_one(
+def test_a_token_is_sent_to_a_registry_that_requires_one(
     image: Path,
     token_registry: tuple[str, list[tuple[str, str]]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The login goes only to where tokens are given, and nothing of it is printed."""
+    """The login is sent only to the token service, and nothing of it is printed."""
     del image
     host, seen = token_registry
     home = tmp_path / "home"

@@ -1,4 +1,4 @@
-"""`steer init` and `steer create api`, as a new user calls them."""
+"""`steer init` and `steer create api`, as a new user runs them."""
 
 import re
 from pathlib import Path
@@ -11,33 +11,33 @@ from steersman.cli import main
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give an empty folder, as the current one."""
+    """Return an empty folder, as the current one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def steer(*arguments: str) -> Result:
-    """Call the command."""
+    """Run the command."""
     return CliRunner().invoke(main, arguments)
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Read every file."""
+    """Return the content of every file."""
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
 CREATE = ("create", "api", "--group", "zhhnzw", "--version", "v1", "--kind", "CustomPod")
 
 
-def test_a_project_begins_in_an_empty_folder(folder: Path) -> None:
-    """The seeds' first two commands."""
+def test_a_project_is_created_in_an_empty_folder(folder: Path) -> None:
+    """The first two commands of every new user."""
     assert steer("init", "custompod", "--domain", "mock.com").exit_code == 0
     assert steer(*CREATE).exit_code == 0
     assert '"zhhnzw.mock.com/v1"' in contents(folder)["custompod/api/custom_pod_v1.py"]
 
 
-def test_init_touches_nothing_that_is_there(folder: Path) -> None:
-    """The user's files are the user's."""
+def test_init_does_not_change_existing_files(folder: Path) -> None:
+    """They belong to the user."""
     (folder / "README.md").write_text("mine")
     answer = steer("init", "custompod")
     assert answer.exit_code == 2
@@ -46,7 +46,7 @@ def test_init_touches_nothing_that_is_there(folder: Path) -> None:
 
 
 def test_create_api_can_be_run_again(folder: Path) -> None:
-    """What people changed meanwhile stays, until they say --force."""
+    """Files that the user edited stay, unless --force is given."""
     steer("init", "custompod", "--domain", "mock.com")
     steer(*CREATE)
     reconciler = folder / "custompod/reconcilers/custom_pod_reconciler.py"
@@ -60,7 +60,7 @@ def test_create_api_can_be_run_again(folder: Path) -> None:
     assert contents(folder) == fresh
 
 
-def test_a_second_version_keeps_the_reconciler_and_is_declared(folder: Path) -> None:
+def test_a_second_version_keeps_the_reconciler_and_is_registered(folder: Path) -> None:
     """One kind, two classes, one reconciler."""
     steer("init", "custompod", "--domain", "mock.com")
     steer(*CREATE)
@@ -75,7 +75,7 @@ WEBHOOK = ("create", "webhook", "--kind", "CustomPod", "--validate", "--default"
 
 
 def test_create_webhook_can_be_run_again(folder: Path) -> None:
-    """What people changed meanwhile stays, until they say --force."""
+    """Files that the user edited stay, unless --force is given."""
     steer("init", "custompod", "--domain", "mock.com")
     steer(*CREATE)
     first = steer(*WEBHOOK)
@@ -91,7 +91,7 @@ def test_create_webhook_can_be_run_again(folder: Path) -> None:
 
 
 def test_next_steps_name_files_of_the_project(folder: Path) -> None:
-    """They used to name docs/validation.md, which lies in another repository."""
+    """They used to name docs/validation.md, which is in another repository."""
     steer("init", "custompod", "--domain", "mock.com")
     outputs = [steer(*CREATE).output, steer(*CREATE[:-3], "v1alpha1", *CREATE[-2:]).output]
     outputs += [steer(*WEBHOOK, "--version", "v1").output, steer(*WEBHOOK[:4], "--convert").output]
@@ -104,7 +104,7 @@ def test_next_steps_name_files_of_the_project(folder: Path) -> None:
 
 
 def test_create_webhook_for_an_unknown_kind_writes_nothing(folder: Path) -> None:
-    """One sentence with the next step."""
+    """The error is one sentence with the next step."""
     steer("init", "custompod", "--domain", "mock.com")
     before = contents(folder)
     answer = steer("create", "webhook", "--kind", "Nothing", "--group", "x.y", "--validate")
@@ -114,7 +114,7 @@ def test_create_webhook_for_an_unknown_kind_writes_nothing(folder: Path) -> None
 
 
 def test_create_api_needs_a_project(folder: Path) -> None:
-    """One sentence with the next step, no traceback."""
+    """The error is one sentence with the next step, no traceback."""
     answer = steer(*CREATE)
     assert answer.exit_code == 2
     assert answer.stderr.count("\n") == 1
@@ -122,8 +122,8 @@ def test_create_api_needs_a_project(folder: Path) -> None:
     assert contents(folder) == {}
 
 
-def test_debug_shows_where_it_failed(folder: Path) -> None:
-    """The sentence is for users, the traceback for whoever repairs it."""
+def test_debug_shows_the_traceback(folder: Path) -> None:
+    """The sentence is for users, the traceback for developers."""
     del folder
     answer = steer("--debug", *CREATE)
     assert type(answer.exception).__name__ == "ConfigError"

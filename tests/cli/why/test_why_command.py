@@ -1,4 +1,4 @@
-"""`steer why`: it finds a running operator, and says in plain words what that knows of an object."""
+"""`steer why`: it finds a running operator and explains in plain words what it knows about an object."""
 
 import asyncio
 import json
@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from steersman.cli import main
 from steersman.clock import RealClock
+from steersman.history.recordings import Recording, Recordings
 from steersman.history.records import (
     CauseRecord,
     CauseType,
@@ -23,8 +24,10 @@ from steersman.history.records import (
 from steersman.history.records import Result as RunResult
 from steersman.manager.history_app import HistoryApp
 from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.protocol.http import Request
 from steersman.serving.private_socket import socket_path
 from steersman.serving.server import Listen, Server
+from tests.support.fake_exchange import FakeExchange
 from tests.support.introspection import STARTED, SampleIntrospection
 
 SITE = ApiResource(
@@ -35,15 +38,15 @@ CLUSTER_WIDE = ApiResource(gvk=GroupVersionKind("example.com", "v1", "Zone"), pl
 
 @pytest.fixture(autouse=True)
 def own_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Find only operators of the test."""
+    """Limit the search to operators of the test."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
 
 
 def run(name: str, number: int = 1, **fields: object) -> Reconcile:
-    """Make a reconcile of a Site."""
+    """Return a reconcile of a Site."""
     known = {
         "controller": "site",
-        "object": ObjectName("Site", "default", name),
+        "object": ObjectName("Site", "default", name, "example.com"),
         "uid": "u",
         "number": number,
         "started": STARTED + timedelta(seconds=number),
@@ -55,20 +58,20 @@ def run(name: str, number: int = 1, **fields: object) -> Reconcile:
 
 @asynccontextmanager
 async def serving(source: SampleIntrospection) -> AsyncIterator[None]:
-    """Let the operator answer on its private socket."""
+    """Serve the operator's answers on its private socket."""
     app = HistoryApp(source, [SITE, CLUSTER_WIDE])
     async with Server(app, clock=RealClock(), listen=Listen(path=socket_path())):
         yield
 
 
 async def steer(*arguments: str) -> Result:
-    """Call `steer why` in a thread: it has an event loop of its own."""
+    """Run `steer why` in a thread, because it has its own event loop."""
     return await asyncio.to_thread(CliRunner().invoke, main, ["why", *arguments])
 
 
 @pytest.mark.parametrize("kind", ["site", "Site", "sites", "si", "sites.example.com"])
 async def test_an_object_is_explained_by_any_name_of_its_kind(kind: str) -> None:
-    """People write the kind as they do for kubectl."""
+    """Users write the kind as they do for kubectl."""
     source = SampleIntrospection()
     source.add(run("a"))
     async with serving(source):
@@ -82,18 +85,18 @@ async def test_an_object_is_explained_by_any_name_of_its_kind(kind: str) -> None
     assert lines[3].endswith("reconcile 1, 2.0 ms, because its timer ended")
 
 
-async def test_json_has_what_the_operator_said() -> None:
+async def test_json_contains_the_answer_of_the_operator() -> None:
     """A script reads it."""
     source = SampleIntrospection()
     source.add(run("a", 3))
     async with serving(source):
         found = json.loads((await steer("site/a", "--json")).stdout)
-    assert found["object"] == ["Site", "default", "a"]
+    assert found["object"] == ["Site", "default", "a", "example.com"]
     assert [one["number"] for one in found["reconciles"]] == [3]
 
 
-async def test_without_an_object_the_operator_tells_what_needs_a_look() -> None:
-    """The first question in the night is not about one object."""
+async def test_without_an_object_it_lists_the_objects_with_problems() -> None:
+    """During an incident the first question is not about one object."""
     source = SampleIntrospection()
     source.add(run("well"))
     source.add(
@@ -102,7 +105,7 @@ async def test_without_an_object_the_operator_tells_what_needs_a_look() -> None:
     )
     async with serving(source):
         lines = (await steer()).stdout.splitlines()
-    assert lines[0].startswith("site: leads (default/site), since ")
+    assert lines[0].startswith("site: leads (default/site), has run for ")
     assert lines[1] == "cluster https://localhost:6443, all namespaces, steersman 0.2.0"
     assert lines[3:] == [
         "Site: 1 running; 7 runs, 2 failed, 4 workers",
@@ -126,8 +129,8 @@ async def test_without_an_object_the_operator_tells_what_needs_a_look() -> None:
         (["site/a", "--context", "nowhere", "--kubeconfig", "none"], "none"),
     ],
 )
-async def test_a_question_that_cannot_be_answered_is_told_in_one_sentence(arguments: list[str], said: str) -> None:
-    """A traceback helps nobody who mistyped a kind."""
+async def test_an_invalid_request_is_one_sentence(arguments: list[str], said: str) -> None:
+    """A traceback does not help a user who mistyped a kind."""
     async with serving(SampleIntrospection()):
         found = await steer(*arguments)
     assert found.exit_code in (1, 2)
@@ -135,29 +138,29 @@ async def test_a_question_that_cannot_be_answered_is_told_in_one_sentence(argume
     assert "Traceback" not in found.output
 
 
-async def test_an_object_that_is_not_there_is_told() -> None:
-    """It may be a typing error, or one that the operator does not watch."""
+async def test_an_unknown_object_is_reported() -> None:
+    """It may be a typing error, or an object that the operator does not watch."""
     async with serving(SampleIntrospection()):
         found = await steer("site/a", "-n", "shop")
     assert found.stdout == "Site shop/a does not exist, or the operator does not watch it.\n"
     assert found.exit_code == 1
 
 
-async def test_a_kind_without_namespaces_has_none() -> None:
-    """``-n`` has a default, which does not count there."""
+async def test_a_cluster_scoped_kind_ignores_the_namespace() -> None:
+    """``-n`` has a default, which does not apply there."""
     async with serving(SampleIntrospection()):
         found = await steer("zone/a")
     assert found.stdout.splitlines()[0] == "Zone a does not exist, or the operator does not watch it."
 
 
-async def test_where_no_operator_runs_it_is_told_how_to_start_one() -> None:
-    """Most often it runs elsewhere."""
+async def test_if_no_operator_runs_it_says_how_to_start_one() -> None:
+    """Most often the operator runs elsewhere."""
     found = await steer("site/a")
     assert found.exit_code == 1
     assert "no operator of yours runs on this machine: start one with `steer dev` or `steer run`" in found.stderr
 
 
-async def test_something_else_that_listens_there_is_no_operator() -> None:
+async def test_another_program_on_the_socket_is_not_an_operator() -> None:
     """A socket is found by its name alone."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -170,3 +173,62 @@ async def test_something_else_that_listens_there_is_no_operator() -> None:
         found = await steer("site/a")
     assert found.exit_code == 1
     assert "does not answer" in found.stderr
+
+
+ESCAPES = "\x1b[2J\x1b]0;owned\x07 \x9b31m \u202egnp.exe\rSite default/a is ready"
+
+
+async def test_control_characters_of_a_text_do_not_reach_the_terminal() -> None:
+    """Anyone who can write a status could otherwise clear the screen, forge a line, or make a terminal type."""
+    source = SampleIntrospection()
+    source.add(
+        run("a", result=RunResult.FAILED, message=f"{ESCAPES}\nforged line", failures_before=1),
+        KeyState(KeyPhase.BACKING_OFF, detail=ESCAPES),
+    )
+    async with serving(source):
+        printed = [await steer("site/a"), await steer(), await steer("site/a", "--json")]
+    for found in printed:
+        text = found.stdout.replace("\n", "")
+        assert not [char for char in text if char not in " →" and not char.isprintable()], ascii(text)
+        assert "forged line" not in found.stdout.splitlines()
+    assert json.loads(printed[2].stdout)["reconciles"][0]["message"] == f"{ESCAPES}\nforged line"
+
+
+async def test_how_long_an_operator_runs_is_said_in_english() -> None:
+    """It said "since 8.5 s"."""
+    async with serving(SampleIntrospection()):
+        first = (await steer()).stdout.splitlines()[0]
+    assert first.startswith("site: leads (default/site), has run for ")
+
+
+@pytest.mark.parametrize("target", ["//[", "//[::1", "/objects//[", "/%ff?%ff", "?", "//"])
+async def test_a_request_target_may_be_anything(target: str) -> None:
+    """Other containers of the pod reach the port; what they send must not end in a traceback."""
+    exchange = FakeExchange()
+    HistoryApp(SampleIntrospection(), [SITE]).handle(Request("GET", target), exchange)
+    assert exchange.response is not None
+    assert exchange.response.status == 404
+
+
+async def test_an_operator_that_records_nothing_says_how_it_would() -> None:
+    """`steer run` keeps no objects unless it is asked to."""
+    async with serving(SampleIntrospection()):
+        found = await steer("site/a", "--save-test", "never.py")
+    assert found.exit_code == 1
+    assert "does not record what reconciles read: run it with --record, or use `steer dev`" in found.stderr
+
+
+async def test_an_object_without_recordings_says_so(tmp_path: Path) -> None:
+    """It has not run since the operator started, or not with that number."""
+    source = SampleIntrospection()
+    source.recorded = Recordings()
+    async with serving(source):
+        none = await steer("site/a", "--export", str(tmp_path / "a.json"))
+        source.recorded.add(
+            Recording(
+                object=ObjectName("Site", "default", "a", "example.com"), controller="s", number=3, started=STARTED
+            )
+        )
+        other = await steer("site/a", "--export", str(tmp_path / "a.json"), "--reconcile", "9")
+    assert (none.exit_code, none.stderr) == (1, "steer: no reconcile of it was recorded yet\n")
+    assert (other.exit_code, other.stderr) == (1, "steer: reconcile 9 is not recorded; recorded are 3\n")

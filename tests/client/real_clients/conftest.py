@@ -1,4 +1,4 @@
-"""A server as a user starts it, and the surroundings in which other people's clients run: no home but their own."""
+"""A server as a user starts it, and the environment of other clients, with an empty home directory."""
 
 import os
 import signal
@@ -17,13 +17,13 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """`steer server` in a process of its own."""
+    """`steer server` in a separate process."""
 
     kubeconfig: Path
     home: Path
 
     def environment(self) -> dict[str, str]:
-        """Return the environment of a client: this server, an empty home, nothing of the machine's own settings."""
+        """Return the environment of a client: this server, an empty home, no settings of the machine."""
         return {
             "HOME": str(self.home),
             "KUBECONFIG": str(self.kubeconfig),
@@ -33,7 +33,7 @@ class RunningServer:
         }
 
     def script(self, name: str, *arguments: str) -> list[str]:
-        """Run a scenario of another client in a process of its own; give the lines it printed."""
+        """Run a scenario of another client in a separate process; return the lines it printed."""
         done = subprocess.run(  # noqa: S603 - our own script
             [sys.executable, str(SCRIPTS / f"{name}.py"), *arguments],
             env=self.environment(),
@@ -49,12 +49,12 @@ class RunningServer:
 
 @pytest.fixture
 def running_server(tmp_path: Path) -> Iterator[RunningServer]:
-    """Return a fresh server; it must end by itself, without an error, when it is asked to."""
+    """Return a fresh server; it must end without an error when it is stopped."""
     kubeconfig = tmp_path / "kubeconfig"
     home = tmp_path / "home"
     home.mkdir()
     log = tmp_path / "server.log"
-    # What clients print is compared with what they printed on a server without controllers.
+    # The output is compared with that from a server without controllers.
     command = [sys.executable, "-m", "steersman.cli", "server", "--no-controllers", "--kubeconfig", str(kubeconfig)]
     with (
         log.open("w") as errors,

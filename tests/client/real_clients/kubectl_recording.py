@@ -1,4 +1,4 @@
-"""What kubectl printed against a real kube-apiserver, the files it was given, and which words may differ."""
+"""The output of kubectl with a real kube-apiserver, its input files, and the values that may differ."""
 
 import json
 import lzma
@@ -15,7 +15,7 @@ _SHORTEST_CUT = 12
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One command and what it printed."""
+    """One command and its output."""
 
     command: str
     output: str
@@ -24,7 +24,7 @@ class Recorded:
 def recorded_commands() -> list[Recorded]:
     """Return the commands in order."""
     text = lzma.decompress((GOLDEN / "kubectl-output.txt.xz").read_bytes()).decode()
-    # Some outputs end without a line break, so that the next command stands on their last line.
+    # Some outputs end without a line break, so that the next command is on their last line.
     parts = re.split(r"(?:^|(?<=\n)|(?<=ok)|(?<=KoA))\$ kubectl ", text)[1:]
     found = []
     for part in parts:
@@ -34,7 +34,7 @@ def recorded_commands() -> list[Recorded]:
 
 
 def arguments(command: str) -> list[str]:
-    """Split a command as it was called: JSON arguments hold no blanks, so blanks separate."""
+    """Split a command into its arguments: JSON arguments contain no blanks, so blanks separate."""
     return command.split(" ")
 
 
@@ -64,7 +64,7 @@ def _deployment(image: str) -> dict[str, Any]:
     }
 
 
-#: An event that was there before the first command.
+#: An Event that existed before the first command.
 EVENT = {
     "apiVersion": "v1",
     "kind": "Event",
@@ -94,7 +94,7 @@ def write_files(folder: Path) -> None:
         (folder / f"{name}.yaml").write_text(json.dumps(document))
 
 
-#: What differs from run to run: pattern and what stands for it.
+#: Values that differ from run to run: pattern and replacement.
 _GENERATED = (
     (r"https?://127\.0\.0\.1:\d+", "<url>"),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?( \+\d{4}|Z)", "<time>"),

@@ -11,7 +11,7 @@ from tests.client.real_clients.kubectl_recording import (
     write_files,
 )
 
-#: Commands whose output differs on purpose, and why.
+#: Commands whose output differs on purpose, with the reason.
 DIFFERENT = {
     "explain deployment.spec.strategy --recursive": "the schemas of built-in kinds carry no descriptions",
     "explain pods --output=plaintext-openapiv2": "OpenAPI v2 holds no kinds; kubectl has used v3 since 1.27",
@@ -51,7 +51,7 @@ def test_kubectl_prints_what_it_printed_on_a_real_server(running_server: Running
     assert sorted(differences) == sorted(DIFFERENT), "a difference that is no more must leave the list"
 
 
-def test_kubectl_says_that_a_definition_is_missing(running_server: RunningServer, tmp_path: Path) -> None:
+def test_kubectl_reports_a_missing_crd(running_server: RunningServer, tmp_path: Path) -> None:
     """A sample applied too early must not fail with a validation error: kubectl falls back to OpenAPI v2 then."""
     sample = tmp_path / "sample.yaml"
     sample.write_text("apiVersion: nobody.example.com/v1\nkind: Nothing\nmetadata: {name: a}\n")

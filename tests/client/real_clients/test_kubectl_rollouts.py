@@ -1,4 +1,4 @@
-"""Real kubectl against a served local cluster: what people type all day about workloads."""
+"""Real kubectl with a served local cluster: the daily commands for workloads."""
 
 import asyncio
 import os
@@ -57,7 +57,7 @@ spec:
 
 
 class Kubectl:
-    """kubectl as people use it, with an empty home."""
+    """kubectl with an empty home directory."""
 
     def __init__(self, kubeconfig: Path, home: Path) -> None:
         path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
@@ -65,7 +65,7 @@ class Kubectl:
         self._clock = RealClock()
 
     async def __call__(self, *arguments: str, stdin: str = "") -> str:
-        """Run a command and give what it printed; it must succeed."""
+        """Run a command that must succeed, and return its output."""
         process = await asyncio.create_subprocess_exec(
             str(BIN / "kubectl"),
             *arguments,
@@ -88,7 +88,7 @@ class Kubectl:
 
 @asynccontextmanager
 async def served_cluster(folder: Path) -> AsyncIterator[Kubectl]:
-    """Serve a cluster with everything that it has beside its server, and give kubectl for it."""
+    """Serve a cluster with controllers, scheduler and nodes, and return kubectl for it."""
     clock = RealClock()
     async with local_server(clock=clock) as server:
         kubeconfig = folder / "kubeconfig"
@@ -103,7 +103,7 @@ async def served_cluster(folder: Path) -> AsyncIterator[Kubectl]:
         await transport.close()
 
 
-async def test_kubectl_rolls_workloads_out_and_back(tmp_path: Path) -> None:
+async def test_kubectl_rolls_workloads_forward_and_back(tmp_path: Path) -> None:
     """Status, restart, history, undo, scale and the three ways to delete: as on a real cluster."""
     async with served_cluster(tmp_path) as kubectl:
         await kubectl("apply", "-f", "-", stdin=WEB)

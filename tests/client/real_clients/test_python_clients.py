@@ -1,4 +1,4 @@
-"""Other people's clients, unchanged. What each scenario prints was printed on a real kube-apiserver v1.36.4 too."""
+"""Other client libraries, unchanged. The output of each scenario is the same as on a real kube-apiserver v1.36.4."""
 
 from tests.client.real_clients.conftest import RunningServer
 from tests.client.real_clients.kubectl_recording import GOLDEN
@@ -7,7 +7,7 @@ CRD = str(GOLDEN / "widgets-crd.yaml")
 
 
 def test_kubernetes_works(running_server: RunningServer) -> None:
-    """The official client sends bodies without a media type, its own patches, and asks the dynamic way too."""
+    """The official client sends bodies without a media type, its own patches, and uses its dynamic client, too."""
     assert running_server.script("with_kubernetes", CRD) == [
         "version v1.36.4",
         "pages 3 25 True",
@@ -26,8 +26,8 @@ def test_kubernetes_works(running_server: RunningServer) -> None:
     ]
 
 
-def test_leader_election_of_kubernetes_passes_on(running_server: RunningServer) -> None:
-    """Locks need leases with conflicts: one leader at a time, and another when the first is gone."""
+def test_leader_election_of_kubernetes_fails_over(running_server: RunningServer) -> None:
+    """Locks need leases with conflicts: one leader at a time, and another when the first stops."""
     assert running_server.script("with_kubernetes_election") == [
         "leading first",
         "leading second",
@@ -36,7 +36,7 @@ def test_leader_election_of_kubernetes_passes_on(running_server: RunningServer) 
 
 
 def test_kubernetes_asyncio_works(running_server: RunningServer) -> None:
-    """A watch that is open while objects change sees each change once, in order."""
+    """A watch that is open while objects change receives each change once, in order."""
     assert running_server.script("with_kubernetes_asyncio", CRD) == [
         (
             "watched [('ADDED', 'w0'), ('ADDED', 'w1'), ('ADDED', 'w2'), ('ADDED', 'w3'), ('ADDED', 'w4'), "
@@ -50,7 +50,7 @@ def test_kubernetes_asyncio_works(running_server: RunningServer) -> None:
 
 
 def test_lightkube_works(running_server: RunningServer) -> None:
-    """It needs no discovery, reads lists in chunks, and applies on the server's side with conflicts."""
+    """It needs no discovery, reads lists in chunks, and uses server-side apply with conflicts."""
     assert running_server.script("with_lightkube", CRD) == [
         "listed 9 ['m1', 'm4', 'm7'] ['m5']",
         "status {'phase': 'Ready'} {'a': 'b'}",
@@ -65,7 +65,7 @@ def test_lightkube_works(running_server: RunningServer) -> None:
 
 
 def test_kr8s_works(running_server: RunningServer) -> None:
-    """It asks for paths with a slash at their end, discovers every group, and reads pages of a hundred."""
+    """It requests paths that end with a slash, discovers every group, and reads pages of a hundred."""
     assert running_server.script("with_kr8s", CRD) == [
         "version v1.36.4 True",
         "listed 105 10 ['w003']",
@@ -76,7 +76,7 @@ def test_kr8s_works(running_server: RunningServer) -> None:
 
 
 def test_an_operator_written_with_kopf_reconciles(running_server: RunningServer) -> None:
-    """Another framework's operator must run as it does on a cluster: status, finalizer, events."""
+    """An operator of another framework must behave as on a cluster: status, finalizer, events."""
     assert running_server.script("with_kopf", CRD) == [
         "created ['demo.dev/kopf']",
         "updated",

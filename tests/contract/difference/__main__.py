@@ -3,7 +3,7 @@
     python -m tools.control_plane run -- python -m tests.contract.difference --seed 1 --ops 1000
 
 Prints how many operations were compared, the kinds of differences that were found, and for each kind the shortest
-story that shows it. The exit code says whether there was one.
+scenario that shows it. The exit code says whether there was one.
 """
 
 import argparse
@@ -22,16 +22,16 @@ from steersman.transport.http.transport import HttpTransport
 from tests.contract.difference.operation import target
 from tests.contract.difference.peers import AGENT
 from tests.contract.difference.recording import recorded
-from tests.contract.difference.run import Difference, Theatre, play_all
-from tests.contract.difference.story import story
+from tests.contract.difference.run import Difference, ScenarioRunner, play_all
+from tests.contract.difference.scenario import scenario
 from tests.contract.difference.summary import summary
 
 LENGTH = 50
 
 
 def _report(difference: Difference) -> None:
-    print(f"\nstory {difference.story.name}: {difference.operation.method} {difference.operation.path}")
-    for operation in difference.story.operations[: difference.position + 1]:
+    print(f"\nscenario {difference.scenario.name}: {difference.operation.method} {difference.operation.path}")
+    for operation in difference.scenario.operations[: difference.position + 1]:
         print(f"  {operation}")
     for text in difference.texts[:12]:
         print(f"  ! {text}")
@@ -55,37 +55,37 @@ async def _run(options: argparse.Namespace) -> int:
     config = ClusterConfig.from_kubeconfig(os.environ["STEERSMAN_CONTRACT_KUBECONFIG"])
     transport = HttpTransport(config, clock=RealClock(), user_agent=AGENT)
     try:
-        theatre = Theatre(transport, Randomness().suffix(4))
-        numbers = [int(options.story)] if options.story else itertools.count()
+        runner = ScenarioRunner(transport, Randomness().suffix(4))
+        numbers = [int(options.scenario)] if options.scenario else itertools.count()
         kinds = [name for name in options.kinds.split(",") if name]
-        stories = (story(options.seed, number, LENGTH, kinds) for number in numbers)
-        played = await play_all(theatre, stories, operations=options.ops, beside=options.beside)
-        print(f"seed {options.seed}: {summary(played)}")
-        found = [difference for one in played for difference in one.differences]
+        scenarios = (scenario(options.seed, number, LENGTH, kinds) for number in numbers)
+        results = await play_all(runner, scenarios, operations=options.ops, parallel=options.parallel)
+        print(f"seed {options.seed}: {summary(results)}")
+        found = [difference for one in results for difference in one.differences]
         for kind, several in list(_kinds(found).items())[: options.show]:
             print(f"\n=== {kind} ({len(several)} times)", flush=True)
             shortest = min(several, key=lambda one: one.position)
-            shown = await theatre.shorten(shortest) if options.shorten else shortest
+            shown = await runner.shorten(shortest) if options.shorten else shortest
             _report(shown)
             if options.record:
-                _append(Path(options.record), recorded(shown.story, (await theatre.play(shown.story)).exchanges))
+                _append(Path(options.record), recorded(shown.scenario, (await runner.play(shown.scenario)).exchanges))
         return 1 if found else 0
     finally:
         await transport.close()
 
 
 def main() -> int:
-    """Compare, and say what differs."""
+    """Compare both servers and print the differences."""
     parser = argparse.ArgumentParser(prog="difference", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--seed", default="1", help="equal seeds tell equal stories")
+    parser.add_argument("--seed", default="1", help="equal seeds generate equal scenarios")
     parser.add_argument("--ops", type=int, default=1000, help="how many operations to compare at least")
-    parser.add_argument("--story", default="", help="play only the story of this number")
+    parser.add_argument("--scenario", default="", help="run only the scenario of this number")
     parser.add_argument("--kinds", default="", help="plurals, with commas between; things are custom resources")
-    parser.add_argument("--beside", type=int, default=4, help="stories that are played side by side")
+    parser.add_argument("--parallel", type=int, default=4, help="number of scenarios that run in parallel")
     parser.add_argument("--show", type=int, default=10, help="kinds of differences that are shown")
-    parser.add_argument("--no-shorten", dest="shorten", action="store_false", help="show stories as they were told")
+    parser.add_argument("--no-shorten", dest="shorten", action="store_false", help="show scenarios in full")
     parser.add_argument(
-        "--record", default="", help="append what the real server answered in the shown stories to this file"
+        "--record", default="", help="append the answers of the real server in the shown scenarios to this file"
     )
     options = parser.parse_args()
     if "STEERSMAN_CONTRACT_KUBECONFIG" not in os.environ:

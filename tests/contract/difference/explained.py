@@ -1,10 +1,10 @@
-"""Differences of random operations that are known and stay, each with its reason. They are counted, not shown."""
+"""Differences of random operations that are known and accepted, each with its reason. They are counted, not printed."""
 
 import re
 
 from tests.contract.difference.operation import Operation
 
-#: Pattern of the path of an operation, pattern of a difference → why it stays.
+#: Pattern of the path of an operation, pattern of a difference → why it is accepted.
 REASONS: dict[tuple[str, str], str] = {
     (r"", r"cannot unmarshal .* of type (\[\])?v\d\w*\.\w+', got .*of type (\[\])?string'"): (
         "a decoder's complaint about a wrong type names Go's own word for a kind of text, such as v1.PolicyType"
@@ -27,9 +27,9 @@ REASONS: dict[tuple[str, str], str] = {
 
 
 def reason_of(operation: Operation, texts: list[str]) -> str:
-    """Give why a difference stays; empty where nothing explains it."""
+    """Return why a difference is accepted, or an empty text."""
     if texts[0].startswith(("status: ", "/message: ")):
-        # Everything else follows from it.
+        # All other differences follow from it.
         texts = texts[:1]
     for (path, pattern), reason in REASONS.items():
         if re.search(path, operation.path) and all(re.search(pattern, text) for text in texts):

@@ -1,16 +1,16 @@
-"""Built-in kinds in stories: how each looks, right most of the time."""
+"""Built-in kinds in scenarios: random objects, most of them valid."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.contract.difference.choices import Choices
 from tests.contract.difference.cluster_kinds import (
     cluster_role,
     namespace,
     namespace_status,
     priority_class,
 )
-from tests.contract.difference.dice import Dice
 from tests.contract.difference.statuses import (
     autoscaler_status,
     claim_status,
@@ -41,16 +41,16 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of which stories are told."""
+    """A kind that occurs in scenarios."""
 
     api_version: str
     kind: str
     plural: str
-    make: Callable[[Dice], Document]
+    make: Callable[[Choices], Document]
     namespaced: bool = True
     has_status: bool = False
     has_scale: bool = False
-    status: Callable[[Dice], Document] | None = None
+    status: Callable[[Choices], Document] | None = None
 
     @property
     def root(self) -> str:
@@ -58,100 +58,100 @@ class Kind:
         return f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
 
 
-def config_map(dice: Dice) -> Document:
-    """Give a ConfigMap."""
+def config_map(rng: Choices) -> Document:
+    """Return a ConfigMap."""
     document: Document = {}
-    dice.maybe(
+    rng.maybe(
         document,
         0.7,
-        data=lambda: {key: dice.pick("1", "2", "", "ä") for key in dice.some(["k", "l", "m.n", "o-p"])},
-        binaryData=lambda: {key: dice.pick("AAE=", "aGk=", "") for key in dice.some(["b", "c"])},
+        data=lambda: {key: rng.pick("1", "2", "", "ä") for key in rng.some(["k", "l", "m.n", "o-p"])},
+        binaryData=lambda: {key: rng.pick("AAE=", "aGk=", "") for key in rng.some(["b", "c"])},
     )
-    if dice.chance(0.1):
-        document["immutable"] = dice.chance(0.5)
-    if dice.chance(0.08):
-        document["data"] = dice.pick({"bad key": "1"}, {"k": 1}, {"b": "1"}, ["k"], {"k": None}, "text")
+    if rng.chance(0.1):
+        document["immutable"] = rng.chance(0.5)
+    if rng.chance(0.08):
+        document["data"] = rng.pick({"bad key": "1"}, {"k": 1}, {"b": "1"}, ["k"], {"k": None}, "text")
     return document
 
 
-def secret(dice: Dice) -> Document:
-    """Give a Secret."""
+def secret(rng: Choices) -> Document:
+    """Return a Secret."""
     document: Document = {}
-    dice.maybe(
+    rng.maybe(
         document,
         0.6,
-        data=lambda: {key: dice.pick("AAE=", "aGk=", "") for key in dice.some(["k", "l", "m"])},
-        stringData=lambda: {key: dice.pick("1", "2", "") for key in dice.some(["k", "s"])},
-        type=lambda: dice.pick("Opaque", "Opaque", "x.dev/own", "kubernetes.io/tls", "kubernetes.io/basic-auth"),
+        data=lambda: {key: rng.pick("AAE=", "aGk=", "") for key in rng.some(["k", "l", "m"])},
+        stringData=lambda: {key: rng.pick("1", "2", "") for key in rng.some(["k", "s"])},
+        type=lambda: rng.pick("Opaque", "Opaque", "x.dev/own", "kubernetes.io/tls", "kubernetes.io/basic-auth"),
     )
-    if dice.chance(0.08):
-        document["data"] = dice.pick({"k": "not base64"}, {"k": 1}, {"bad key": "AAE="})
+    if rng.chance(0.08):
+        document["data"] = rng.pick({"k": "not base64"}, {"k": 1}, {"bad key": "AAE="})
     return document
 
 
-def service(dice: Dice) -> Document:
-    """Give a Service without an address: addresses are each server's own."""
+def service(rng: Choices) -> Document:
+    """Return a Service without an address: each server allocates its own."""
     ports = []
-    for number, name in dice.some([(80, "web"), (443, "tls"), (53, "dns")], 1):
+    for number, name in rng.some([(80, "web"), (443, "tls"), (53, "dns")], 1):
         port: Document = {"port": number, "name": name}
-        dice.maybe(
+        rng.maybe(
             port,
             0.4,
-            targetPort=lambda: dice.pick(8080, "web", "80"),
-            protocol=lambda: dice.pick("TCP", "UDP"),
+            targetPort=lambda: rng.pick(8080, "web", "80"),
+            protocol=lambda: rng.pick("TCP", "UDP"),
             appProtocol=lambda: "http",
         )
         ports.append(port)
-    spec: Document = {"ports": ports, "clusterIP": "None", "selector": labels(dice)}
-    dice.maybe(
+    spec: Document = {"ports": ports, "clusterIP": "None", "selector": labels(rng)}
+    rng.maybe(
         spec,
         0.25,
-        sessionAffinity=lambda: dice.pick("None", "ClientIP"),
+        sessionAffinity=lambda: rng.pick("None", "ClientIP"),
         publishNotReadyAddresses=lambda: True,
-        internalTrafficPolicy=lambda: dice.pick("Cluster", "Local"),
-        type=lambda: dice.pick("ClusterIP", "ClusterIP", "LoadBalancer", "Odd"),
+        internalTrafficPolicy=lambda: rng.pick("Cluster", "Local"),
+        type=lambda: rng.pick("ClusterIP", "ClusterIP", "LoadBalancer", "Odd"),
     )
-    if dice.chance(0.1):
-        spec = {"type": "ExternalName", "externalName": dice.pick("x.dev", "X_")}
+    if rng.chance(0.1):
+        spec = {"type": "ExternalName", "externalName": rng.pick("x.dev", "X_")}
     return {"spec": spec}
 
 
-def service_account(dice: Dice) -> Document:
-    """Give a ServiceAccount."""
+def service_account(rng: Choices) -> Document:
+    """Return a ServiceAccount."""
     document: Document = {}
-    dice.maybe(
+    rng.maybe(
         document,
         0.5,
-        automountServiceAccountToken=lambda: dice.chance(0.5),
-        imagePullSecrets=lambda: [{"name": n} for n in dice.some(["p", "q"])],
-        secrets=lambda: [{"name": n} for n in dice.some(["s", "t"])],
+        automountServiceAccountToken=lambda: rng.chance(0.5),
+        imagePullSecrets=lambda: [{"name": n} for n in rng.some(["p", "q"])],
+        secrets=lambda: [{"name": n} for n in rng.some(["s", "t"])],
     )
     return document
 
 
-def claim(dice: Dice) -> Document:
-    """Give a PersistentVolumeClaim."""
+def claim(rng: Choices) -> Document:
+    """Return a PersistentVolumeClaim."""
     spec: Document = {
-        "accessModes": dice.some(["ReadWriteOnce", "ReadOnlyMany"], 1),
-        "resources": {"requests": {"storage": dice.pick("1Gi", "1024Mi", "2G")}},
+        "accessModes": rng.some(["ReadWriteOnce", "ReadOnlyMany"], 1),
+        "resources": {"requests": {"storage": rng.pick("1Gi", "1024Mi", "2G")}},
     }
-    dice.maybe(
+    rng.maybe(
         spec,
         0.3,
-        storageClassName=lambda: dice.pick("fast", ""),
-        volumeMode=lambda: dice.pick("Block", "Filesystem"),
+        storageClassName=lambda: rng.pick("fast", ""),
+        volumeMode=lambda: rng.pick("Block", "Filesystem"),
         volumeName=lambda: "pv",
-        selector=lambda: {"matchLabels": labels(dice)},
+        selector=lambda: {"matchLabels": labels(rng)},
     )
     return {"spec": spec}
 
 
-def ingress(dice: Dice) -> Document:
-    """Give an Ingress."""
-    backend = {"service": {"name": "s", "port": dice.pick({"number": 80}, {"name": "web"})}}
-    path = {"path": "/", "pathType": dice.pick("Prefix", "Exact", "ImplementationSpecific"), "backend": backend}
-    spec: Document = {"rules": [{"host": host, "http": {"paths": [path]}} for host in dice.some(["a.dev", "*.b.dev"])]}
-    dice.maybe(
+def ingress(rng: Choices) -> Document:
+    """Return an Ingress."""
+    backend = {"service": {"name": "s", "port": rng.pick({"number": 80}, {"name": "web"})}}
+    path = {"path": "/", "pathType": rng.pick("Prefix", "Exact", "ImplementationSpecific"), "backend": backend}
+    spec: Document = {"rules": [{"host": host, "http": {"paths": [path]}} for host in rng.some(["a.dev", "*.b.dev"])]}
+    rng.maybe(
         spec,
         0.3,
         defaultBackend=lambda: backend,
@@ -161,37 +161,37 @@ def ingress(dice: Dice) -> Document:
     return {"spec": spec}
 
 
-def network_policy(dice: Dice) -> Document:
-    """Give a NetworkPolicy."""
-    spec: Document = {"podSelector": dice.pick({}, {"matchLabels": {"app": "a"}})}
-    peer = dice.pick({"podSelector": {}}, {"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}})
-    dice.maybe(
+def network_policy(rng: Choices) -> Document:
+    """Return a NetworkPolicy."""
+    spec: Document = {"podSelector": rng.pick({}, {"matchLabels": {"app": "a"}})}
+    peer = rng.pick({"podSelector": {}}, {"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}})
+    rng.maybe(
         spec,
         0.5,
-        policyTypes=lambda: dice.some(["Ingress", "Egress"], 1),
-        ingress=lambda: [{"from": [peer], "ports": [{"port": dice.pick(80, "web")}]}],
+        policyTypes=lambda: rng.some(["Ingress", "Egress"], 1),
+        ingress=lambda: [{"from": [peer], "ports": [{"port": rng.pick(80, "web")}]}],
         egress=lambda: [{"to": [peer]}],
     )
     return {"spec": spec}
 
 
-def disruption_budget(dice: Dice) -> Document:
-    """Give a PodDisruptionBudget."""
-    spec: Document = {"selector": {"matchLabels": labels(dice)}}
-    spec[dice.pick("minAvailable", "maxUnavailable")] = dice.pick(1, "50%", 0)
+def disruption_budget(rng: Choices) -> Document:
+    """Return a PodDisruptionBudget."""
+    spec: Document = {"selector": {"matchLabels": labels(rng)}}
+    spec[rng.pick("minAvailable", "maxUnavailable")] = rng.pick(1, "50%", 0)
     return {"spec": spec}
 
 
-def autoscaler(dice: Dice) -> Document:
-    """Give a HorizontalPodAutoscaler."""
+def autoscaler(rng: Choices) -> Document:
+    """Return a HorizontalPodAutoscaler."""
     spec: Document = {
-        "maxReplicas": dice.number(1, 5),
+        "maxReplicas": rng.number(1, 5),
         "scaleTargetRef": {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"},
     }
-    dice.maybe(
+    rng.maybe(
         spec,
         0.5,
-        minReplicas=lambda: dice.number(1, 2),
+        minReplicas=lambda: rng.number(1, 2),
         metrics=lambda: [
             {
                 "type": "Resource",
@@ -202,29 +202,33 @@ def autoscaler(dice: Dice) -> Document:
     return {"spec": spec}
 
 
-def lease(dice: Dice) -> Document:
-    """Give a Lease."""
+def lease(rng: Choices) -> Document:
+    """Return a Lease."""
     spec: Document = {}
-    dice.maybe(
+    rng.maybe(
         spec,
         0.6,
-        holderIdentity=lambda: dice.pick("a", "b"),
-        leaseDurationSeconds=lambda: dice.number(0, 20),
-        leaseTransitions=lambda: dice.number(-1, 3),
+        holderIdentity=lambda: rng.pick("a", "b"),
+        leaseDurationSeconds=lambda: rng.number(0, 20),
+        leaseTransitions=lambda: rng.number(-1, 3),
         renewTime=lambda: "2026-01-01T00:00:00.000000Z",
     )
     return {"spec": spec}
 
 
-def role(dice: Dice) -> Document:
-    """Give a Role."""
-    rule = {"apiGroups": [dice.pick("", "apps")], "resources": ["pods"], "verbs": dice.some(["get", "list", "*"], 1)}
-    return {"rules": [rule for _ in range(dice.number(0, 2))]}
+def role(rng: Choices) -> Document:
+    """Return a Role."""
+    rule = {
+        "apiGroups": [rng.pick("", "apps")],
+        "resources": ["pods"],
+        "verbs": rng.some(["get", "list", "*"], 1),
+    }
+    return {"rules": [rule for _ in range(rng.number(0, 2))]}
 
 
-def role_binding(dice: Dice) -> Document:
-    """Give a RoleBinding."""
-    subject = dice.pick(
+def role_binding(rng: Choices) -> Document:
+    """Return a RoleBinding."""
+    subject = rng.pick(
         {"kind": "ServiceAccount", "name": "a", "namespace": "b"},
         {"kind": "User", "name": "u"},
         {"kind": "Group", "name": "g", "apiGroup": "rbac.authorization.k8s.io"},
@@ -233,25 +237,25 @@ def role_binding(dice: Dice) -> Document:
         "roleRef": {
             "apiGroup": "rbac.authorization.k8s.io",
             "kind": "ClusterRole",
-            "name": dice.pick("view", "view", "edit"),
+            "name": rng.pick("view", "view", "edit"),
         },
-        "subjects": [subject][: dice.number(0, 1)],
+        "subjects": [subject][: rng.number(0, 1)],
     }
 
 
-def quota(dice: Dice) -> Document:
-    """Give a LimitRange-free ResourceQuota that limits nothing stories make."""
-    return {"spec": {"hard": {f"count/{name}.x.dev": str(dice.number(1, 9)) for name in dice.some(["as", "bs"])}}}
+def quota(rng: Choices) -> Document:
+    """Return a ResourceQuota that limits nothing that scenarios create."""
+    return {"spec": {"hard": {f"count/{name}.x.dev": str(rng.number(1, 9)) for name in rng.some(["as", "bs"])}}}
 
 
-def endpoint_slice(dice: Dice) -> Document:
-    """Give an EndpointSlice."""
+def endpoint_slice(rng: Choices) -> Document:
+    """Return an EndpointSlice."""
     document: Document = {"addressType": "IPv4", "endpoints": []}
-    for address in dice.some(["10.1.1.1", "10.1.1.2"]):
+    for address in rng.some(["10.1.1.1", "10.1.1.2"]):
         endpoint: Document = {"addresses": [address]}
-        dice.maybe(endpoint, 0.4, conditions=lambda: {"ready": dice.chance(0.5)}, nodeName=lambda: "n")
+        rng.maybe(endpoint, 0.4, conditions=lambda: {"ready": rng.chance(0.5)}, nodeName=lambda: "n")
         document["endpoints"].append(endpoint)
-    dice.maybe(document, 0.5, ports=lambda: [{"port": 80, "name": dice.pick("", "web")}])
+    rng.maybe(document, 0.5, ports=lambda: [{"port": 80, "name": rng.pick("", "web")}])
     return document
 
 

@@ -1,8 +1,8 @@
-"""One API operation as data: it can be sent to any server, written to a file, left out of a story.
+"""One API operation as data: it can be sent to any server, written to a file, or left out of a scenario.
 
-A document may contain values that only a server can give. They are written as ``{"$from": [operation, pointer]}`` and
-``{"$changed": [operation, merge patch]}``, and resolved from what that server answered before; in a path as
-``{operation:pointer}``. What no answer gave is left out.
+A document may contain values that only a server can generate. They are written as ``{"$from": [operation, pointer]}``
+and ``{"$changed": [operation, merge patch]}``, and resolved from earlier answers of that server; in a path as
+``{operation:pointer}``. A value that no answer contained is left out.
 """
 
 import json
@@ -21,7 +21,7 @@ _IN_PATH = re.compile(r"\{(\d+):([^}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A request; ``number`` names it in the story."""
+    """A request; ``number`` identifies it in the scenario."""
 
     number: int
     method: str
@@ -29,11 +29,11 @@ class Operation:
     body: Any = None
     content_type: str = "application/json"
     accept: str = "application/json"
-    #: A watch is read until it tells of this object.
+    #: A watch is read until an event about this object.
     until: str = ""
-    #: What must be served before the story goes on: the path of a collection of custom resources.
+    #: The collection of custom resources that must be served before the scenario continues.
     serves: str = ""
-    #: Others are in the same collection: of the answer only objects count whose names begin so.
+    #: The collection has other objects, too; only those whose names have this prefix are compared.
     own: str = ""
 
     def __str__(self) -> str:
@@ -49,32 +49,32 @@ _TARGET = re.compile(
 
 
 def target(path: str) -> tuple[str, str, str]:
-    """Give the resource of a path, the name of the object, and the part of it."""
+    """Return the resource of a path, the name of the object, and the subresource."""
     found = _TARGET.fullmatch(path)
     return (found["resource"], found["name"], found["part"]) if found else ("", "", "")
 
 
 @dataclass(slots=True)
 class Places:
-    """Where a story takes place in one run: names that no other story uses."""
+    """The names that one run of a scenario uses, and no other."""
 
     namespace: str
     group: str
 
     def put(self, text: str) -> str:
-        """Write the names into a text."""
+        """Replace the placeholders in a text by the names."""
         return text.replace(NAMESPACE, self.namespace).replace(GROUP, self.group)
 
 
 @dataclass(slots=True)
-class Memory:
-    """What one server has answered in a story so far."""
+class Answers:
+    """The answers of one server in a scenario so far."""
 
     places: Places
     answers: dict[int, Any] = field(default_factory=dict)
 
     def path(self, operation: Operation) -> str:
-        """Give the path of an operation on this server."""
+        """Return the path of an operation on this server."""
 
         def value(match: re.Match[str]) -> str:
             found = at_pointer(self.answers.get(int(match[1])), match[2])
@@ -83,7 +83,7 @@ class Memory:
         return self.places.put(_IN_PATH.sub(value, operation.path))
 
     def document(self, operation: Operation) -> Any:
-        """Give the body of an operation on this server."""
+        """Return the body of an operation on this server."""
         body = self._resolved(operation.body)
         return json.loads(self.places.put(json.dumps(body)))
 
@@ -108,7 +108,7 @@ class Memory:
 
 
 def at_pointer(value: Any, pointer: str) -> Any:
-    """Give what stands at a JSON pointer, or nothing."""
+    """Return the value at a JSON pointer, or None."""
     for part in [piece for piece in pointer.split("/") if piece]:
         if isinstance(value, list):
             value = value[int(part)] if part.isdigit() and int(part) < len(value) else None
@@ -120,7 +120,7 @@ def at_pointer(value: Any, pointer: str) -> Any:
 
 
 def uses(operation: Operation) -> dict[str, tuple[int, str]]:
-    """Give where the values in an operation come from, by the place at which they stand."""
+    """Yield the sources of the values in an operation, with the place of each value."""
     found: dict[str, tuple[int, str]] = {}
     _collect(operation.body, "", found)
     for match in _IN_PATH.finditer(operation.path):
@@ -137,7 +137,7 @@ def _collect(value: Any, place: str, found: dict[str, tuple[int, str]]) -> None:
         if "$from" in value:
             found[place] = (value["$from"][0], value["$from"][1])
         elif "$changed" in value:
-            # What an object says about itself is each server's own.
+            # Each server generates these fields of an object itself.
             for pointer in ("/metadata/resourceVersion", "/metadata/managedFields"):
                 found[place + pointer] = (value["$changed"][0], pointer)
         else:

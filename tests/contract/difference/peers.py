@@ -1,4 +1,4 @@
-"""The two servers: each answers the operations of a story in its own way, and remembers what it answered."""
+"""The two servers: each handles the operations of a scenario and keeps its answers."""
 
 import asyncio
 import json
@@ -10,21 +10,21 @@ from steersman.clock import RealClock
 from steersman.protocol.http import Request
 from steersman.transport.base import Transport
 from steersman.transport.in_memory import InMemoryTransport
-from tests.contract.difference.operation import Memory, Operation, Places
+from tests.contract.difference.operation import Answers, Operation, Places
 
 _CLOCK = RealClock()
-#: Seconds after which a custom resource that is not served is taken for one that never will be.
+#: Seconds after which a custom resource that is not served counts as never served.
 _SERVED_WITHIN = 20.0
-#: Seconds in which a server has taken in a changed definition.
+#: Seconds within which a server applies a changed CRD.
 _CHANGED_AFTER = 0.4
 _WATCH_WITHIN = 1.5
-#: How both servers know the client; field managers are named after it.
+#: The user agent for both servers; field managers are named after it.
 AGENT = "difference/1.0"
 
 
 @dataclass(slots=True)
 class Answer:
-    """What a server answered."""
+    """The answer of a server."""
 
     status: int
     body: Any
@@ -34,48 +34,48 @@ class Answer:
 
 
 class Peer:
-    """One server in one story."""
+    """One server in one scenario."""
 
     def __init__(self, transport: Transport, places: Places, *, is_real: bool) -> None:
         self._transport = transport
         self._is_real = is_real
-        self._memory = Memory(places)
+        self._answers = Answers(places)
 
     @classmethod
     def embedded(cls, places: Places) -> "Peer":
-        """Give a fresh embedded server."""
+        """Return a fresh embedded server."""
         transport = InMemoryTransport(ApiServer(clock=_CLOCK), clock=_CLOCK, headers={"user-agent": AGENT})
         return cls(transport, places, is_real=False)
 
     async def play(self, operation: Operation) -> Answer:
-        """Do one operation."""
-        path = self._memory.path(operation)
+        """Send one operation."""
+        path = self._answers.path(operation)
         headers = {"accept": operation.accept}
         body = b""
         if operation.body is not None:
-            document = self._memory.document(operation)
+            document = self._answers.document(operation)
             body = document.encode() if isinstance(document, str) else json.dumps(document).encode()
             headers["content-type"] = operation.content_type
         request = Request(operation.method, path, headers, body)
-        until = self._memory.places.put(operation.until)
+        until = self._answers.places.put(operation.until)
         answer = await self._watch(request, until) if until else await self._send(request)
         if operation.own:
-            answer.body = _own(answer.body, self._memory.places.put(operation.own))
+            answer.body = _own(answer.body, self._answers.places.put(operation.own))
         answer.sent, answer.path = body, path
         if operation.serves and self._is_real and answer.status < 300:
             await self._settle(operation, path, is_new=answer.status == 201)
         if operation.serves and answer.status < 300:
             answer.body = await self._definition(path, operation)
-        self._memory.answers[operation.number] = answer.body
+        self._answers.answers[operation.number] = answer.body
         return answer
 
     async def _definition(self, path: str, operation: Operation) -> Any:
-        """Read a definition again: its conditions are set a moment after it is written."""
+        """Read a CRD again: its conditions are set a moment after it is written."""
         if "dryRun" in path:
             return None
         place = path.partition("?")[0]
         if operation.method == "POST":
-            place += f"/things.{self._memory.places.group}"
+            place += f"/things.{self._answers.places.group}"
         return (await self._send(Request("GET", place, {"accept": "application/json"}))).body
 
     async def _settle(self, operation: Operation, path: str, *, is_new: bool) -> None:
@@ -84,7 +84,7 @@ class Peer:
         if not is_new:
             await _CLOCK.sleep(_CHANGED_AFTER)
             return
-        collection = self._memory.places.put(operation.serves)
+        collection = self._answers.places.put(operation.serves)
         deadline = _CLOCK.monotonic() + _SERVED_WITHIN
         while _CLOCK.monotonic() < deadline:
             answer = await self._send(Request("GET", f"{collection}?limit=1", {"accept": "application/json"}))
@@ -93,7 +93,7 @@ class Peer:
             await _CLOCK.sleep(0.05)
 
     async def _is_established(self, path: str) -> bool:
-        place = f"{path.partition('?')[0]}/things.{self._memory.places.group}"
+        place = f"{path.partition('?')[0]}/things.{self._answers.places.group}"
         body = (await self._send(Request("GET", place, {"accept": "application/json"}))).body
         conditions = (body.get("status") or {}).get("conditions") or []
         return any(found["type"] == "Established" and found["status"] == "True" for found in conditions)
@@ -104,7 +104,7 @@ class Peer:
         return Answer(response.status, body, response.header_values("warning"))
 
     async def _watch(self, request: Request, until: str) -> Answer:
-        """Read events until one tells of the object that was written last."""
+        """Read events until one is about the object that was written last."""
         data = b""
         async with self._transport.stream(request) as stream:
             if stream.status != 200:
@@ -121,19 +121,19 @@ class Peer:
         return Answer(200, [json.loads(line) for line in whole.splitlines() if line.strip()])
 
     async def clean_up(self, definitions: str, collection: str) -> None:
-        """Remove the custom resources that a story leaves behind, and their definition."""
-        place = self._memory.places.put
+        """Delete the custom resources that a scenario leaves behind, and their CRD."""
+        place = self._answers.places.put
         headers = {"content-type": "application/merge-patch+json"}
         listed = (await self._send(Request("GET", place(collection), {}))).body
         for item in (listed.get("items") or []) if isinstance(listed, dict) else []:
             path = f"{place(collection)}/{item['metadata']['name']}"
             if item["metadata"].get("finalizers"):
                 await self._send(Request("PATCH", path, headers, b'{"metadata": {"finalizers": null}}'))
-        await self._send(Request("DELETE", f"{definitions}/things.{self._memory.places.group}", {}))
+        await self._send(Request("DELETE", f"{definitions}/things.{self._answers.places.group}", {}))
 
 
 def _own(body: Any, beginning: str) -> Any:
-    """Leave out of a list, a table or events what belongs to others."""
+    """Return a list, table or events without the objects of other scenarios."""
     if isinstance(body, list):
         return [_own(event, beginning) for event in body if _begins(event.get("object"), beginning)]
     if not isinstance(body, dict):

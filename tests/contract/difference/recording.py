@@ -1,18 +1,18 @@
-"""A story and what the real server answered, in the form of the recordings that the replay reads."""
+"""A scenario and the answers of the real server, in the format of the recordings that the replay reads."""
 
 import json
 from typing import Any
 
 from tests.contract.difference.operation import Operation, at_pointer, uses
 from tests.contract.difference.peers import Answer
-from tests.contract.difference.story import Story
+from tests.contract.difference.scenario import Scenario
 
 
-def recorded(story: Story, exchanges: list[tuple[Operation, Answer]]) -> dict[str, Any]:
-    """Give a sequence of recorded steps."""
+def recorded(scenario: Scenario, exchanges: list[tuple[Operation, Answer]]) -> dict[str, Any]:
+    """Return a sequence of recorded steps."""
     positions = {operation.number: index for index, (operation, _) in enumerate(exchanges)}
     steps = [_step(operation, answer, positions) for operation, answer in exchanges]
-    return {"name": story.name, "steps": steps}
+    return {"name": scenario.name, "steps": steps}
 
 
 def _step(operation: Operation, answer: Answer, positions: dict[int, int]) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def _step(operation: Operation, answer: Answer, positions: dict[int, int]) -> di
     if operation.until:
         step["watch"] = True
     if operation.serves:
-        # The definition was read again after it was served; the replay compares the answer to the write itself.
+        # The CRD was read again after it was served; the replay compares the answer to the write itself.
         step["response"] = None
     taken = {
         place: f"{positions[number]}:{pointer}"

@@ -1,4 +1,4 @@
-"""Plays stories on both servers and compares; what differs is made as short as it can be."""
+"""Runs scenarios on both servers and compares; a scenario with a difference is shortened as far as possible."""
 
 import asyncio
 import itertools
@@ -13,16 +13,16 @@ from tests.contract.comparison import Comparison
 from tests.contract.difference.explained import reason_of
 from tests.contract.difference.operation import Operation, Places
 from tests.contract.difference.peers import Answer, Peer
-from tests.contract.difference.story import DEFINITIONS, Story
+from tests.contract.difference.scenario import DEFINITIONS, Scenario
 from tests.contract.ignored import REASONS
 from tests.contract.renaming import Renaming
 
 
 @dataclass(slots=True)
 class Difference:
-    """An operation of a story that the servers answer differently."""
+    """An operation of a scenario that the servers answer differently."""
 
-    story: Story
+    scenario: Scenario
     position: int
     texts: list[str]
     real: Answer
@@ -30,79 +30,79 @@ class Difference:
 
     @property
     def operation(self) -> Operation:
-        """The operation that showed it."""
-        return self.story.operations[self.position]
+        """The operation that showed the difference."""
+        return self.scenario.operations[self.position]
 
     @property
     def shape(self) -> str:
-        """What kind of difference it is, without its names and numbers."""
+        """The kind of difference, without names and numbers."""
         return re.sub(r"\d+", "#", self.texts[0].partition(":")[0])
 
 
 @dataclass(slots=True)
-class Played:
-    """What came of one story."""
+class Result:
+    """The result of one scenario."""
 
     differences: list[Difference] = field(default_factory=list)
-    #: Why each difference stays that is known.
+    #: The reason for each difference that is known and accepted.
     explained: list[str] = field(default_factory=list)
     #: Every exchange with the real server, for a recording.
     exchanges: list[tuple[Operation, Answer]] = field(default_factory=list)
 
 
-class Theatre:
-    """Plays stories on a real server and on fresh embedded ones."""
+class ScenarioRunner:
+    """Runs scenarios on a real server and on fresh embedded ones."""
 
     def __init__(self, real: Transport, mark: str) -> None:
         self._real = real
         self._mark = mark
         self._count = itertools.count()
 
-    async def play(self, story: Story) -> Played:
-        """Play a story until the servers hold different objects; refusals in other words do not end it."""
+    async def play(self, scenario: Scenario) -> Result:
+        """Run a scenario until the servers hold different objects; a different error message does not end it."""
         number = next(self._count)
         places = Places(f"n{self._mark}{number}", f"g{self._mark}{number}.dev")
         real, embedded = Peer(self._real, places, is_real=True), Peer.embedded(places)
         renaming = Renaming()
-        played = Played()
+        played = Result()
         try:
-            for position, operation in enumerate(story.operations):
+            for position, operation in enumerate(scenario.operations):
                 wanted, given = await real.play(operation), await embedded.play(operation)
                 played.exchanges.append((operation, wanted))
                 texts = differences(renaming, operation, wanted, given)
                 if texts and (reason := reason_of(operation, texts)):
                     played.explained.append(reason)
                 elif texts:
-                    played.differences.append(Difference(story, position, texts, wanted, given))
+                    played.differences.append(Difference(scenario, position, texts, wanted, given))
                     if operation.method != "GET" and min(wanted.status, given.status) < 400:
                         break
                 if operation.serves and operation.method == "POST" and wanted.status >= 300:
                     break
         finally:
-            served = [operation.serves for operation in story.operations if operation.serves]
+            served = [operation.serves for operation in scenario.operations if operation.serves]
             if served:
                 await real.clean_up(DEFINITIONS, served[0])
         return played
 
     async def shorten(self, difference: Difference) -> Difference:
-        """Leave out every operation without which the same difference still shows."""
-        story = Story(difference.story.name, difference.story.operations[: difference.position + 1])
+        """Leave out every operation without which the same difference still occurs."""
+        scenario = Scenario(difference.scenario.name, difference.scenario.operations[: difference.position + 1])
         best = difference
-        size = max(1, len(story.operations) // 2)
+        size = max(1, len(scenario.operations) // 2)
         while size:
-            position = len(story.operations) - 1 - size
+            position = len(scenario.operations) - 1 - size
             while position >= 0:
-                kept = story.operations[:position] + story.operations[position + size :]
-                found = next(reversed((await self.play(Story(story.name, kept))).differences), None)
+                kept = scenario.operations[:position] + scenario.operations[position + size :]
+                found = next(reversed((await self.play(Scenario(scenario.name, kept))).differences), None)
                 if found is not None and found.shape == best.shape and found.position == len(kept) - 1:
-                    best, story = found, Story(story.name, kept)
+                    best, scenario = found, Scenario(scenario.name, kept)
                 position -= size
             size //= 2
         return best
 
 
 def differences(renaming: Renaming, operation: Operation, real: Answer, embedded: Answer) -> list[str]:
-    """Tell how two answers to one operation differ."""
+    """Return how two answers to one operation differ."""
     texts = []
     if real.status != embedded.status:
         texts.append(f"status: {real.status}, here {embedded.status}: {_short(real.body)} / {_short(embedded.body)}")
@@ -115,7 +115,7 @@ def differences(renaming: Renaming, operation: Operation, real: Answer, embedded
 
 
 def _plain(body: Any, operation: Operation) -> Any:
-    """Leave out what is each server's own: how many items remain is an estimate, bookmarks come when they like."""
+    """Leave out values that differ between servers, such as the estimate of remaining items and bookmarks."""
     if operation.until and isinstance(body, list):
         return [event for event in body if event.get("type") != "BOOKMARK"]
     if isinstance(body, dict) and body.get("kind") == "Status":
@@ -129,15 +129,15 @@ def _in_order(match: re.Match[str]) -> str:
     return match[1] + ", ".join(sorted(re.findall(r'unknown field "[^"]*"', match[2])))
 
 
-#: Texts that a real server does not give twice: how they look, and what stands for them.
+#: Texts that a real server does not repeat: pattern and replacement.
 _VARYING: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
-    # A refused JSON or merge patch is quoted in the patch's own spelling and order.
+    # The error for a rejected JSON or merge patch quotes it in its own spelling and order.
     (re.compile(r'(patch: Invalid value: |^Invalid value: )"\{.*\}"(?=: )', re.DOTALL), r"\1<object>"),
-    # Go walks over a map in any order and stops at the first field that it does not know.
+    # Go iterates over a map in random order and stops at the first unknown field.
     (re.compile(r"(typed patch object \([^)]*\)): .*field not declared in schema.*", re.DOTALL), r"\1: <undeclared>"),
-    # The precondition is a number of the one server, and so is what it is compared with.
+    # The precondition is a version of one server, and so is the value it is compared with.
     (re.compile(r"(in the precondition \()\d+(\).* in record \()\d+"), r"\1N\2N"),
-    # Fields that nobody knows are told in the order in which the patched members were written.
+    # Unknown fields are listed in the order in which the patched members were written.
     (re.compile(r'(strict decoding error: )((?:unknown field "[^"]*"(?:, )?)+)'), _in_order),
     # Types without a name are numbered by their address.
     (re.compile(r"selfType\d+"), "selfType"),
@@ -160,17 +160,19 @@ def _short(value: Any) -> str:
     return text if len(text) < 500 else f"{text[:500]}…"
 
 
-async def play_all(theatre: Theatre, stories: Iterator[Story], *, operations: int, beside: int) -> list[Played]:
-    """Play stories, some of them side by side, until there were enough operations or there is no story any more."""
-    results: list[Played] = []
+async def play_all(
+    runner: ScenarioRunner, scenarios: Iterator[Scenario], *, operations: int, parallel: int
+) -> list[Result]:
+    """Run scenarios, some of them in parallel, until there were enough operations or no scenario is left."""
+    results: list[Result] = []
 
     async def work() -> None:
-        for story in stories:
-            results.append(await theatre.play(story))
+        for scenario in scenarios:
+            results.append(await runner.play(scenario))
             if sum(len(one.exchanges) for one in results) >= operations:
                 return
 
     async with asyncio.TaskGroup() as tasks:
-        for number in range(beside):
-            tasks.create_task(work(), name=f"stories/{number}")
+        for number in range(parallel):
+            tasks.create_task(work(), name=f"scenarios/{number}")
     return results

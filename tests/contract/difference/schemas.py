@@ -1,9 +1,9 @@
-"""Random schemas of custom resources with rules, and values for them, right most of the time."""
+"""Random schemas of custom resources with validation rules, and values for them, most of them valid."""
 
 from collections.abc import Callable
 from typing import Any
 
-from tests.contract.difference.dice import Dice
+from tests.contract.difference.choices import Choices
 
 Document = dict[str, Any]
 _NAMES = ("a", "b", "c", "d", "e", "f")
@@ -27,9 +27,9 @@ _FREE: tuple[Any, ...] = (1, "a", {"b": [1, None]}, [1, {"c": 2}], None, 1.5, Tr
 _NUMBERS = (0, 1, 2, 3, 5, 10, -1, 100, 7)
 
 
-def schema(dice: Dice) -> Document:
-    """Give the schema of a kind with spec and status."""
-    spec = _object(dice, 3)
+def schema(rng: Choices) -> Document:
+    """Return the schema of a kind with spec and status."""
+    spec = _object(rng, 3)
     status = {
         "type": "object",
         "properties": {
@@ -50,11 +50,11 @@ def schema(dice: Dice) -> Document:
     }
     spec["properties"]["replicas"] = {"type": "integer", "minimum": 0, "maximum": 9}
     root: Document = {"type": "object", "properties": {"spec": spec, "status": status}}
-    if dice.chance(0.2):
+    if rng.chance(0.2):
         root["required"] = ["spec"]
-    if dice.chance(0.15):
+    if rng.chance(0.15):
         root["x-kubernetes-validations"] = [
-            dice.pick(
+            rng.pick(
                 {"rule": "self.metadata.name.size() < 5", "message": "long name"},
                 {"rule": "has(self.spec)"},
                 {
@@ -66,111 +66,115 @@ def schema(dice: Dice) -> Document:
     return root
 
 
-def _integer(dice: Dice, depth: int) -> Document:
+def _integer(rng: Choices, depth: int) -> Document:
     del depth
     made: Document = {"type": "integer"}
-    dice.maybe(
+    rng.maybe(
         made,
         0.25,
-        minimum=lambda: dice.number(-1, 2),
-        maximum=lambda: dice.number(3, 9),
-        format=lambda: dice.pick("int32", "int64"),
-        multipleOf=lambda: dice.pick(1, 2, 5),
-        enum=lambda: dice.some([1, 2, 3, 5], 1),
+        minimum=lambda: rng.number(-1, 2),
+        maximum=lambda: rng.number(3, 9),
+        format=lambda: rng.pick("int32", "int64"),
+        multipleOf=lambda: rng.pick(1, 2, 5),
+        enum=lambda: rng.some([1, 2, 3, 5], 1),
     )
-    if "minimum" in made and dice.chance(0.3):
+    if "minimum" in made and rng.chance(0.3):
         made["exclusiveMinimum"] = True
     return made
 
 
-def _number(dice: Dice, depth: int) -> Document:
+def _number(rng: Choices, depth: int) -> Document:
     del depth
     made: Document = {"type": "number"}
-    dice.maybe(
-        made, 0.3, minimum=lambda: 0.5, maximum=lambda: dice.pick(5, 7.5), format=lambda: dice.pick("double", "float")
+    rng.maybe(
+        made,
+        0.3,
+        minimum=lambda: 0.5,
+        maximum=lambda: rng.pick(5, 7.5),
+        format=lambda: rng.pick("double", "float"),
     )
     return made
 
 
-def _string(dice: Dice, depth: int) -> Document:
+def _string(rng: Choices, depth: int) -> Document:
     del depth
     made: Document = {"type": "string"}
-    if dice.chance(0.8):
-        made["maxLength"] = dice.number(3, 20)
-    dice.maybe(
+    if rng.chance(0.8):
+        made["maxLength"] = rng.number(3, 20)
+    rng.maybe(
         made,
         0.15,
-        minLength=lambda: dice.number(1, 2),
-        pattern=lambda: dice.of(_PATTERNS),
-        format=lambda: dice.of(_FORMATS),
-        enum=lambda: dice.some(["a", "b", "red", "green"], 1),
+        minLength=lambda: rng.number(1, 2),
+        pattern=lambda: rng.of(_PATTERNS),
+        format=lambda: rng.of(_FORMATS),
+        enum=lambda: rng.some(["a", "b", "red", "green"], 1),
     )
     return made
 
 
-def _boolean(dice: Dice, depth: int) -> Document:
-    del dice, depth
+def _boolean(rng: Choices, depth: int) -> Document:
+    del rng, depth
     return {"type": "boolean"}
 
 
-def _int_or_string(dice: Dice, depth: int) -> Document:
+def _int_or_string(rng: Choices, depth: int) -> Document:
     del depth
     made: Document = {"x-kubernetes-int-or-string": True}
-    if dice.chance(0.3):
+    if rng.chance(0.3):
         made["anyOf"] = [{"type": "integer"}, {"type": "string"}]
     return made
 
 
-def _array(dice: Dice, depth: int) -> Document:
-    kind = dice.pick("", "atomic", "set", "map")
-    made: Document = {"type": "array", "maxItems": dice.number(2, 5)}
-    if dice.chance(0.2):
+def _array(rng: Choices, depth: int) -> Document:
+    kind = rng.pick("", "atomic", "set", "map")
+    made: Document = {"type": "array", "maxItems": rng.number(2, 5)}
+    if rng.chance(0.2):
         made["minItems"] = 1
     if kind == "map":
-        items = _object(dice, depth - 1, with_key=True)
+        items = _object(rng, depth - 1, with_key=True)
         made["x-kubernetes-list-map-keys"] = ["key"]
     elif kind == "set":
-        items = dice.pick(_string, _integer)(dice, 0)
+        items = rng.pick(_string, _integer)(rng, 0)
         items.pop("default", None)
     else:
-        items = _any(dice, depth - 1)
+        items = _any(rng, depth - 1)
     if kind:
         made["x-kubernetes-list-type"] = kind
     made["items"] = items
     return made
 
 
-def _map(dice: Dice, depth: int) -> Document:
+def _map(rng: Choices, depth: int) -> Document:
     made: Document = {
         "type": "object",
-        "additionalProperties": _any(dice, depth - 1),
-        "maxProperties": dice.number(2, 5),
+        "additionalProperties": _any(rng, depth - 1),
+        "maxProperties": rng.number(2, 5),
     }
-    if dice.chance(0.2):
-        made["x-kubernetes-map-type"] = dice.pick("atomic", "granular")
+    if rng.chance(0.2):
+        made["x-kubernetes-map-type"] = rng.pick("atomic", "granular")
     return made
 
 
-def _free(dice: Dice, depth: int) -> Document:
-    del dice, depth
+def _free(rng: Choices, depth: int) -> Document:
+    del rng, depth
     return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-def _object(dice: Dice, depth: int, *, with_key: bool = False) -> Document:
-    properties = {name: _any(dice, depth - 1) for name in dice.some(_NAMES, 1, 5 if depth > 1 else 3)}
-    required = [name for name in properties if dice.chance(0.12) and "default" not in properties[name]]
+def _object(rng: Choices, depth: int, *, with_key: bool = False) -> Document:
+    properties = {name: _any(rng, depth - 1) for name in rng.some(_NAMES, 1, 5 if depth > 1 else 3)}
+    required = [name for name in properties if rng.chance(0.12) and "default" not in properties[name]]
     if with_key:
-        properties["key"] = {"type": dice.pick("string", "integer")}
+        properties["key"] = {"type": rng.pick("string", "integer")}
         required.append("key")
         if properties["key"]["type"] == "string":
             properties["key"]["maxLength"] = 10
     made: Document = {"type": "object", "properties": properties}
     if required:
         made["required"] = required
-    if dice.chance(0.08):
+    if rng.chance(0.08):
         made["x-kubernetes-preserve-unknown-fields"] = True
-    if dice.chance(0.08):
-        made["x-kubernetes-map-type"] = dice.pick("atomic", "granular")
+    if rng.chance(0.08):
+        made["x-kubernetes-map-type"] = rng.pick("atomic", "granular")
     return made
 
 
@@ -188,15 +192,15 @@ _SHAPES: dict[Callable[..., Document], int] = {
 _SCALARS: dict[Callable[..., Document], int] = {_integer: 4, _number: 2, _string: 6, _boolean: 2, _int_or_string: 1}
 
 
-def _any(dice: Dice, depth: int) -> Document:
-    made = dice.weighted(_SHAPES if depth > 0 else _SCALARS)(dice, depth)
-    if dice.chance(0.1):
+def _any(rng: Choices, depth: int) -> Document:
+    made = rng.weighted(_SHAPES if depth > 0 else _SCALARS)(rng, depth)
+    if rng.chance(0.1):
         made["nullable"] = True
-    if dice.chance(0.18):
-        made["default"] = value(dice, made, right=0.97)
+    if rng.chance(0.18):
+        made["default"] = value(rng, made, right=0.97)
     rules = _RULES.get(made.get("type", ""), ())
-    if rules and dice.chance(0.18):
-        made["x-kubernetes-validations"] = [_rule(dice, made, rules) for _ in range(dice.number(1, 2))]
+    if rules and rng.chance(0.18):
+        made["x-kubernetes-validations"] = [_rule(rng, made, rules) for _ in range(rng.number(1, 2))]
     return made
 
 
@@ -246,90 +250,90 @@ def _property_rules(made: Document) -> tuple[str, ...]:
     return tuple(rules)
 
 
-def _rule(dice: Dice, made: Document, rules: tuple[str, ...]) -> Document:
+def _rule(rng: Choices, made: Document, rules: tuple[str, ...]) -> Document:
     if "properties" in made:
         rules = _property_rules(made)
-    rule: Document = {"rule": dice.of(rules)}
-    dice.maybe(
+    rule: Document = {"rule": rng.of(rules)}
+    rng.maybe(
         rule,
         0.25,
-        message=lambda: dice.pick("not so", "wrong value"),
-        reason=lambda: dice.pick("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired"),
+        message=lambda: rng.pick("not so", "wrong value"),
+        reason=lambda: rng.pick("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired"),
     )
-    if "properties" in made and dice.chance(0.15):
-        rule["fieldPath"] = f".{dice.of(sorted(made['properties']))}"
-    if dice.chance(0.1):
-        rule["messageExpression"] = dice.pick("'made: ' + string(size('abc'))", "'text'", "''")
-    if "oldSelf" in rule["rule"] and dice.chance(0.1):
+    if "properties" in made and rng.chance(0.15):
+        rule["fieldPath"] = f".{rng.of(sorted(made['properties']))}"
+    if rng.chance(0.1):
+        rule["messageExpression"] = rng.pick("'made: ' + string(size('abc'))", "'text'", "''")
+    if "oldSelf" in rule["rule"] and rng.chance(0.1):
         rule["optionalOldSelf"] = True
     return rule
 
 
-def value(dice: Dice, schema: Document, right: float = 0.95) -> Any:
-    """Give a value of a schema, or now and then another one."""
-    if not dice.chance(right):
-        return dice.of(_WRONG)
-    if "enum" in schema and dice.chance(0.8):
-        return dice.of(schema["enum"])
+def value(rng: Choices, schema: Document, right: float = 0.95) -> Any:
+    """Return a value of a schema, or sometimes an invalid one."""
+    if not rng.chance(right):
+        return rng.of(_WRONG)
+    if "enum" in schema and rng.chance(0.8):
+        return rng.of(schema["enum"])
     if schema.get("x-kubernetes-int-or-string"):
-        return dice.pick(1, 80, "a", "50%")
-    return _VALUES[schema["type"]](dice, schema, right)
+        return rng.pick(1, 80, "a", "50%")
+    return _VALUES[schema["type"]](rng, schema, right)
 
 
-def _object_value(dice: Dice, schema: Document, right: float) -> Any:
+def _object_value(rng: Choices, schema: Document, right: float) -> Any:
     if "additionalProperties" in schema:
-        names = dice.some(_NAMES, 0, 3)
-        return {name: value(dice, schema["additionalProperties"], right) for name in names}
+        names = rng.some(_NAMES, 0, 3)
+        return {name: value(rng, schema["additionalProperties"], right) for name in names}
     required = schema.get("required", ())
     made = {
-        name: value(dice, part, right)
+        name: value(rng, part, right)
         for name, part in schema.get("properties", {}).items()
-        if dice.chance(0.98 if name in required else 0.6)
+        if rng.chance(0.98 if name in required else 0.6)
     }
-    if schema.get("x-kubernetes-preserve-unknown-fields") and dice.chance(0.7):
-        made["extra"] = dice.of(_FREE)
-    elif dice.chance(0.03):
-        made["unknown"] = dice.pick(1, {"a": 1}, None)
+    if schema.get("x-kubernetes-preserve-unknown-fields") and rng.chance(0.7):
+        made["extra"] = rng.of(_FREE)
+    elif rng.chance(0.03):
+        made["unknown"] = rng.pick(1, {"a": 1}, None)
     return made
 
 
-def _array_value(dice: Dice, schema: Document, right: float) -> Any:
-    items = [value(dice, schema["items"], right) for _ in range(dice.number(0, 3))]
-    if schema.get("x-kubernetes-list-type") == "map" and dice.chance(0.9):
+def _array_value(rng: Choices, schema: Document, right: float) -> Any:
+    items = [value(rng, schema["items"], right) for _ in range(rng.number(0, 3))]
+    if schema.get("x-kubernetes-list-type") == "map" and rng.chance(0.9):
         named = {}
         for item in items:
             if isinstance(item, dict):
                 key = schema["x-kubernetes-list-map-keys"][0]
                 is_text = schema["items"]["properties"][key]["type"] == "string"
-                item[key] = dice.pick("k1", "k2", "k3") if is_text else dice.pick(1, 2, 3)
+                item[key] = rng.pick("k1", "k2", "k3") if is_text else rng.pick(1, 2, 3)
                 named[item[key]] = item
         return list(named.values())
-    if schema.get("x-kubernetes-list-type") == "set" and dice.chance(0.9):
+    if schema.get("x-kubernetes-list-type") == "set" and rng.chance(0.9):
         return list({repr(item): item for item in items}.values())
     return items
 
 
-def _string_value(dice: Dice, schema: Document, right: float) -> Any:
+def _string_value(rng: Choices, schema: Document, right: float) -> Any:
     del schema, right
-    return dice.of(_STRINGS)
+    return rng.of(_STRINGS)
 
 
-def _integer_value(dice: Dice, schema: Document, right: float) -> Any:
+def _integer_value(rng: Choices, schema: Document, right: float) -> Any:
     del schema, right
-    return dice.of(_NUMBERS)
+    return rng.of(_NUMBERS)
 
 
-def _number_value(dice: Dice, schema: Document, right: float) -> Any:
+def _number_value(rng: Choices, schema: Document, right: float) -> Any:
     del schema, right
-    return dice.pick(*_NUMBERS, 0.5, 1.5, 2.25, 1e3)
+    return rng.pick(*_NUMBERS, 0.5, 1.5, 2.25, 1e3)
 
 
-def _boolean_value(dice: Dice, schema: Document, right: float) -> Any:
+def _boolean_value(rng: Choices, schema: Document, right: float) -> Any:
     del schema, right
-    return dice.chance(0.5)
+    return rng.chance(0.5)
 
 
-_VALUES: dict[str, Callable[[Dice, Document, float], Any]] = {
+_VALUES: dict[str, Callable[[Choices, Document, float], Any]] = {
     "object": _object_value,
     "array": _array_value,
     "string": _string_value,

@@ -1,10 +1,10 @@
-"""What was compared: how many operations of each kind, and in which circumstances."""
+"""What was compared: how many operations of each kind, and under which circumstances."""
 
 from collections import Counter
 from collections.abc import Iterable
 
 from tests.contract.difference.operation import Operation, target
-from tests.contract.difference.run import Played
+from tests.contract.difference.run import Result
 
 _PATCHES = {
     "application/merge-patch+json": "merge patch",
@@ -13,7 +13,7 @@ _PATCHES = {
     "application/apply-patch+yaml": "apply",
 }
 _WRITES = {"POST": "create", "PUT": "update"}
-#: Part of a query or a body → the circumstance that it stands for.
+#: Part of a query or a body → the circumstance that it indicates.
 _CIRCUMSTANCES = {
     "dryRun=All": "dry run",
     "labelSelector": "label selector",
@@ -33,7 +33,7 @@ _CIRCUMSTANCES = {
 
 
 def kind_of(operation: Operation) -> str:
-    """Name what an operation does."""
+    """Return what an operation does."""
     path, _, query = operation.path.partition("?")
     _, name, part = target(path)
     if "customresourcedefinitions" in path:
@@ -53,7 +53,7 @@ def kind_of(operation: Operation) -> str:
 
 
 def circumstances(operation: Operation) -> list[str]:
-    """Name what is special about an operation."""
+    """Yield what is special about an operation."""
     text = f"{operation.path} {operation.accept} {operation.body}"
     return [name for mark, name in _CIRCUMSTANCES.items() if mark in text]
 
@@ -62,12 +62,12 @@ def _counted(names: Iterable[str]) -> str:
     return ", ".join(f"{count} {name}" for name, count in Counter(names).most_common())
 
 
-def summary(played: list[Played]) -> str:
-    """Tell what was compared."""
+def summary(played: list[Result]) -> str:
+    """Return what was compared."""
     exchanges = [exchange for one in played for exchange in one.exchanges]
     found = sum(len(one.differences) for one in played)
     lines = [
-        f"{len(exchanges)} operations in {len(played)} stories compared; {found} differ",
+        f"{len(exchanges)} operations in {len(played)} scenarios compared; {found} differ",
         "answers: " + _counted(str(answer.status) for _, answer in exchanges),
         "operations: " + _counted(kind_of(operation) for operation, _ in exchanges),
         "among them: " + _counted(name for operation, _ in exchanges for name in circumstances(operation)),

@@ -1,4 +1,4 @@
-"""What a controller remembers about a key: one object, forgotten in one place."""
+"""What a controller stores about a key: one object, deleted in one place."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from tests.support.widgets import Widget, WidgetSpec
 
 @pytest.fixture
 def operator() -> Operator:
-    """Return an operator that uses everything that is remembered about a key, and keeps writing one object."""
+    """Return an operator that uses everything that is stored about a key, and keeps writing one object."""
     operator = Operator("remembering")
 
     @operator.reconciler(Widget, owns=[ConfigMap], waits_for=[Secret])
@@ -32,7 +32,7 @@ def operator() -> Operator:
 
 
 async def test_the_key_of_a_deleted_object_leaves_nothing_behind(operator: Operator) -> None:
-    """Objects come and go for years: timers, watches and index entries of each must end with it."""
+    """Timers, watches and index entries of each object must end with it, or memory would grow for years."""
     clock = FakeClock()
     async with (
         Cluster.start(clock=clock, seed=1) as cluster,

@@ -1,4 +1,4 @@
-"""Read your own writes: what is waited for, and what ends the wait."""
+"""Read your own writes: which writes are waited for, and what ends the wait."""
 
 from steersman.controller.keys.key_state import KeyState
 from steersman.controller.keys.write_barrier import Expectations
@@ -16,7 +16,7 @@ def _start() -> tuple[Store, Expectations, KeyState]:
 
 
 def test_a_key_waits_until_the_cache_has_the_version_it_wrote() -> None:
-    """An older version does not do."""
+    """An older version does not end the wait."""
     store, expectations, owner = _start()
     expectations.expect(owner, TARGET, Write("uid-a", "10"), store)
     assert list(owner.unseen) == [TARGET]
@@ -27,15 +27,15 @@ def test_a_key_waits_until_the_cache_has_the_version_it_wrote() -> None:
     assert not owner.unseen
 
 
-def test_a_newer_version_will_do_as_well() -> None:
-    """Somebody else may have written since."""
+def test_a_newer_version_ends_the_wait_as_well() -> None:
+    """Another client may have written since."""
     store, expectations, owner = _start()
     expectations.expect(owner, TARGET, Write("uid-a", "10"), store)
     store.put(record(version="100"))
     assert expectations.observe(TARGET, store) == [owner]
 
 
-def test_what_the_cache_has_already_is_not_waited_for() -> None:
+def test_a_version_that_the_cache_already_has_is_not_waited_for() -> None:
     """The event may be faster than the answer."""
     store, expectations, owner = _start()
     store.put(record(version="10"))
@@ -43,7 +43,7 @@ def test_what_the_cache_has_already_is_not_waited_for() -> None:
     assert not owner.unseen
 
 
-def test_an_object_that_was_created_and_is_gone_again_was_seen() -> None:
+def test_a_created_and_deleted_object_was_seen() -> None:
     """Its deletion has a later version than its creation."""
     store, expectations, owner = _start()
     store.put(record(version="10"))
@@ -52,8 +52,8 @@ def test_an_object_that_was_created_and_is_gone_again_was_seen() -> None:
     assert not owner.unseen
 
 
-def test_a_deletion_is_met_by_absence_or_by_the_mark() -> None:
-    """Finalizers may keep an object; its deletion was seen nevertheless."""
+def test_a_deletion_is_seen_as_absence_or_deletion_timestamp() -> None:
+    """Finalizers may keep the object; its deletion was seen nevertheless."""
     store, expectations, owner = _start()
     store.put(record(version="1"))
     expectations.expect(owner, TARGET, Write("uid-a", ""), store)
@@ -63,7 +63,7 @@ def test_a_deletion_is_met_by_absence_or_by_the_mark() -> None:
 
 
 def test_a_relist_without_the_object_ends_the_wait() -> None:
-    """What is gone will never show the version that was written."""
+    """A deleted object will never have the version that was written."""
     store, expectations, owner = _start()
     store.put(record(version="1"))
     expectations.expect(owner, TARGET, Write("uid-a", "10"), store)
@@ -72,7 +72,7 @@ def test_a_relist_without_the_object_ends_the_wait() -> None:
 
 
 def test_all_writes_of_a_run_are_waited_for() -> None:
-    """One that is seen does not free the others."""
+    """Seeing one does not end the wait for the others."""
     store, expectations, owner = _start()
     other = Target(GVK, ObjectKey("ns", "b"))
     expectations.expect(owner, TARGET, Write("uid-a", "10"), store)
@@ -84,7 +84,7 @@ def test_all_writes_of_a_run_are_waited_for() -> None:
 
 
 def test_forgetting_a_key_leaves_nothing_behind() -> None:
-    """Objects come and go for years."""
+    """Otherwise memory would grow over years of created and deleted objects."""
     store, expectations, owner = _start()
     expectations.expect(owner, TARGET, Write("uid-a", "10"), store)
     expectations.forget(owner)

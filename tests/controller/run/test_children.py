@@ -1,4 +1,4 @@
-"""Children of reconciled objects: made, found, counted, applied, pruned."""
+"""Children of reconciled objects: created, found, counted, applied, pruned."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tests.controller.stage import Ctx, clock_of, create, only, resize, running
 from tests.support.widgets import Widget, WidgetSpec
 
 
-async def test_children_are_created_found_by_uid_and_counted_truly() -> None:
+async def test_children_are_created_found_by_uid_and_counted_correctly() -> None:
     """Read your writes: the run after creating three children sees three, so it never creates a fourth."""
     operator = Operator("children")
 
@@ -37,8 +37,8 @@ async def test_children_are_created_found_by_uid_and_counted_truly() -> None:
         assert len(cluster.list(ConfigMap)) == 3
 
 
-async def test_a_key_is_held_until_the_cache_has_its_writes() -> None:
-    """With a cache that lags behind, a second run never sees a world without its own children."""
+async def test_a_key_waits_until_the_cache_has_its_writes() -> None:
+    """With a cache that lags, a second run never sees a state without its own children."""
     operator = Operator("lagging")
     counts: list[int] = []
 
@@ -126,8 +126,8 @@ async def test_a_cache_that_never_catches_up_does_not_hold_a_key_for_ever() -> N
         assert runs == [1, 2]
 
 
-async def test_applied_children_carry_the_owner_and_are_sent_once() -> None:
-    """Applying what is there already asks nothing of the server."""
+async def test_applied_children_have_the_owner_and_are_sent_once() -> None:
+    """Applying an unchanged child sends no request."""
     operator = Operator("applying")
 
     @operator.reconciler(Widget, owns=[ConfigMap])
@@ -152,7 +152,7 @@ async def test_applied_children_carry_the_owner_and_are_sent_once() -> None:
 
 
 async def test_pruning_deletes_the_children_that_are_no_longer_desired() -> None:
-    """What this run did not apply goes; what others made stays."""
+    """Children that this run did not apply are deleted; objects of other owners stay."""
     operator = Operator("pruning")
 
     @operator.reconciler(Widget, owns=[ConfigMap])
@@ -169,7 +169,7 @@ async def test_pruning_deletes_the_children_that_are_no_longer_desired() -> None
 
 
 async def test_a_child_in_another_namespace_cannot_be_owned() -> None:
-    """The garbage collector would delete it at once; better to say so."""
+    """The garbage collector would delete it at once, so it is an error."""
     operator = Operator("foreign-namespace")
     messages: list[str] = []
 
@@ -185,8 +185,8 @@ async def test_a_child_in_another_namespace_cannot_be_owned() -> None:
         assert "owned=False" in messages[0]
 
 
-async def test_reads_come_from_the_cache_where_there_is_one() -> None:
-    """A watched kind costs no request; any other is asked of the server."""
+async def test_reads_use_the_cache_if_there_is_one() -> None:
+    """Reading a watched kind needs no request; any other is read from the server."""
     operator = Operator("reading")
     operator.permit(Secret, "get", "list")
     found: list[Any] = []

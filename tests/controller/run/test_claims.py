@@ -1,4 +1,4 @@
-"""The rule whose object it is, without a server: every case, and the guard that goes with the write."""
+"""The rule that decides who owns an object, without a server: every case, and the precondition of the write."""
 
 import pytest
 
@@ -16,12 +16,12 @@ INTENT = ConfigMap(meta("child", "ns"))
 
 
 def claimant(*, owned: bool = True, adopt: bool = False) -> Claimant:
-    """Return the widget `a` as the one that applies, in the name of the operator `op`."""
+    """Return the widget `a` as the owner that applies, with the field manager `op`."""
     return Claimant(OWNER, "op", owned, adopt)
 
 
 def live(*managers: str, controller: str = "", name: str = "b") -> PartialObjectMetadata:
-    """Return an existing object with these field managers, and the uid of its controller."""
+    """Return an existing object with these field managers and the uid of its controller."""
     reference = OwnerReference(
         api_version="runtime.example.com/v1", kind="Widget", name=name, uid=controller, controller=True
     )
@@ -38,11 +38,11 @@ def live(*managers: str, controller: str = "", name: str = "b") -> PartialObject
 
 
 def test_an_object_that_does_not_exist_may_only_be_created() -> None:
-    """What appears meanwhile is a conflict."""
+    """If an object appears meanwhile, that is a conflict."""
     assert claimant().claim_live(INTENT, None) == CREATE_ONLY
 
 
-def test_an_object_that_the_owner_controls_is_its_own() -> None:
+def test_an_object_with_the_owner_as_controller_is_its_own() -> None:
     """Other writers do not matter."""
     ours = Preconditions(uid="uid-of-child")
     assert claimant().claim_live(INTENT, live("kubectl", controller="uid-of-a")) == ours
@@ -52,30 +52,30 @@ def test_an_object_that_the_owner_controls_is_its_own() -> None:
 @pytest.mark.parametrize("owned", [True, False])
 @pytest.mark.parametrize("adopt", [True, False])
 @pytest.mark.parametrize("managers", [(), ("op",), ("kubectl", "op")])
-def test_an_object_with_another_controller_is_never_taken(
+def test_an_object_with_another_controller_is_never_adopted(
     *, owned: bool, adopt: bool, managers: tuple[str, ...]
 ) -> None:
-    """Our own field manager is no proof either: two of our objects may name one child."""
+    """Our own field manager does not prove ownership: two of our objects may name one child."""
     with pytest.raises(AlreadyOwned, match="ConfigMap ns/child exists and is controlled by Widget b") as refused:
         claimant(owned=owned, adopt=adopt).claim_live(INTENT, live(*managers, controller="uid-of-b"))
     assert refused.value.owner == "Widget b"
 
 
-def test_a_controller_that_the_author_names_is_no_other_one() -> None:
-    """With owned=False the author may set an owner of their own, and applies the object again in the next run."""
+def test_a_controller_that_the_author_sets_is_accepted() -> None:
+    """With owned=False the author may set another owner, and applies the object again in the next run."""
     reference = OwnerReference(api_version="v1", kind="ConfigMap", name="x", uid="uid-of-x", controller=True)
     intent = ConfigMap(meta("child", "ns", owner_references=[reference]))
     assert claimant(owned=False).claim_live(intent, live(controller="uid-of-x")) == Preconditions(uid="uid-of-child")
 
 
-def test_a_former_object_of_the_same_name_is_waited_for() -> None:
-    """The garbage collector has not deleted its child yet."""
+def test_a_child_of_a_recreated_owner_is_waited_for() -> None:
+    """The garbage collector has not deleted the child of the former owner yet."""
     with pytest.raises(Retry, match="belongs to an earlier Widget a"):
         claimant().claim_live(INTENT, live("op", controller="uid-before", name="a"))
 
 
 def test_an_object_without_a_controller_is_ours_by_its_field_manager() -> None:
-    """It must still be as it was read when it gets our controller reference."""
+    """It must be unchanged since it was read when it gets our controller reference."""
     guarded = Preconditions(uid="uid-of-child", resource_version="7")
     assert claimant().claim_live(INTENT, live("op", "kubectl")) == guarded
     assert claimant(owned=False).claim_live(INTENT, live("op")) == guarded
@@ -94,7 +94,7 @@ def test_an_object_without_a_controller_is_ours_by_its_field_manager() -> None:
     ],
 )
 def test_a_status_or_a_finalizer_of_ours_does_not_make_an_object_ours(entry: ManagedFieldsEntry) -> None:
-    """An operator writes both into objects that people created."""
+    """An operator writes both into objects that users created."""
     found = live("kubectl")
     found.metadata.managed_fields.append(entry)
     with pytest.raises(AlreadyOwned, match="field managers: kubectl, op"):
@@ -102,7 +102,7 @@ def test_a_status_or_a_finalizer_of_ours_does_not_make_an_object_ours(entry: Man
 
 
 def test_a_cached_object_is_ours_only_by_its_controller_reference() -> None:
-    """A cache has no field managers; and what it shows of another owner may be old."""
+    """A cache has no field managers, and another owner that it shows may be outdated."""
     reference = {"apiVersion": "runtime.example.com/v1", "kind": "Widget", "name": "a", "controller": True}
     ours = record("child", ownerReferences=[{**reference, "uid": "uid-of-a"}])
     assert claimant().claim_cached(INTENT, ours) == Preconditions(uid="uid-child")
@@ -114,8 +114,8 @@ def test_a_cached_object_is_ours_only_by_its_controller_reference() -> None:
         assert claimant().claim_cached(INTENT, other) is None
 
 
-def test_which_refusals_of_an_apply_mean_that_the_object_is_another() -> None:
-    """Any other one is the author's, and is not tried again here."""
+def test_which_errors_of_an_apply_mean_that_the_object_is_another() -> None:
+    """Any other error is the author's, and is not retried here."""
     version = Conflict("modified", code=409)
     fields = Conflict("conflict with tuner", code=409, causes=[Cause("FieldManagerConflict", "", ".data.size")])
     uid = Invalid("immutable", code=422, causes=[Cause("FieldValueInvalid", "", "metadata.uid")])
@@ -126,5 +126,5 @@ def test_which_refusals_of_an_apply_mean_that_the_object_is_another() -> None:
     assert [is_outdated(error, looked=True) for error in (version, fields, uid, owners, spec)] == [
         *(True, False, True, True, False)
     ]
-    # Before a look, a conflict of fields may be with an object that is not ours at all.
+    # Before the object is read, a conflict of fields may be with an object that is not ours.
     assert is_outdated(fields, looked=False)

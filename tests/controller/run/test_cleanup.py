@@ -1,4 +1,4 @@
-"""Finalizers and cleanups: there before the first run, gone last."""
+"""Finalizers and cleanups: added before the first run, removed last."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from tests.support.widgets import Widget
 
 
 def cleaning(log: list[str], clean: Callable[[], None] = lambda: None) -> Operator:
-    """Return an operator with a cleanup, which writes down what happens."""
+    """Return an operator with a cleanup, which records what happens."""
     operator = Operator("cleaning")
 
     @operator.reconciler(Widget)
@@ -27,8 +27,8 @@ def cleaning(log: list[str], clean: Callable[[], None] = lambda: None) -> Operat
     return operator
 
 
-async def test_the_finalizer_is_there_before_the_first_run_and_goes_last() -> None:
-    """No side effect without the promise to undo it."""
+async def test_the_finalizer_is_added_before_the_first_run_and_removed_last() -> None:
+    """No side effect may happen before the cleanup is guaranteed."""
     log: list[str] = []
     async with running(cleaning(log)) as cluster:
         widget = await create(cluster)
@@ -40,7 +40,7 @@ async def test_the_finalizer_is_there_before_the_first_run_and_goes_last() -> No
 
 
 async def test_a_cleanup_that_fails_keeps_the_object() -> None:
-    """What could not be undone must not be forgotten."""
+    """Effects that could not be undone must not be forgotten."""
     log: list[str] = []
 
     def fail() -> None:
@@ -55,8 +55,8 @@ async def test_a_cleanup_that_fails_keeps_the_object() -> None:
         assert log.count("cleanup") == 3
 
 
-async def test_finalizers_of_others_are_never_touched() -> None:
-    """Also when they come and go at the same time."""
+async def test_finalizers_of_other_controllers_are_never_changed() -> None:
+    """Also when they are added and removed at the same time."""
     log: list[str] = []
     async with running(cleaning(log)) as cluster:
         widget = await create(cluster)

@@ -1,4 +1,4 @@
-"""What becomes of runs that fail, of faults at every write, and of loops."""
+"""Runs that fail, faults at every write, and loops."""
 
 import asyncio
 import logging
@@ -22,8 +22,8 @@ from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 # Failures.
 
 
-async def test_a_failure_is_tried_again_with_growing_waits() -> None:
-    """Five milliseconds, doubled each time; success starts over."""
+async def test_a_failure_is_retried_with_growing_delays() -> None:
+    """Five milliseconds, doubled each time; success resets the delay."""
     operator = Operator("failing")
     times: list[float] = []
 
@@ -41,8 +41,8 @@ async def test_a_failure_is_tried_again_with_growing_waits() -> None:
 
 
 @pytest.mark.parametrize("error", [RuntimeError("bug"), SystemExit(3), RecursionError(), asyncio.CancelledError()])
-async def test_nothing_an_author_raises_stops_the_others(error: BaseException) -> None:
-    """One broken object is one broken object."""
+async def test_no_exception_of_an_author_stops_other_objects(error: BaseException) -> None:
+    """One broken object must not affect the others."""
     operator = Operator("raising")
     runs: list[str] = []
 
@@ -61,7 +61,7 @@ async def test_nothing_an_author_raises_stops_the_others(error: BaseException) -
 
 
 async def test_retry_waits_as_long_as_it_says_and_keeps_the_status() -> None:
-    """A wish of the author, not an accident."""
+    """The author asked for it; it is not a failure."""
     operator = Operator("retrying")
     times: list[float] = []
 
@@ -79,8 +79,8 @@ async def test_retry_waits_as_long_as_it_says_and_keeps_the_status() -> None:
         assert times[1] - times[0] == pytest.approx(20.0)
 
 
-async def test_permanent_is_told_and_not_tried_again_until_the_generation_changes() -> None:
-    """A condition, a Warning event, and silence."""
+async def test_permanent_is_reported_and_not_retried_until_the_generation_changes() -> None:
+    """A condition, a Warning event, and no further runs."""
     operator = Operator("permanent")
     runs: list[int] = []
 
@@ -103,8 +103,8 @@ async def test_permanent_is_told_and_not_tried_again_until_the_generation_change
         assert only(cluster).status.condition("Ready") is None
 
 
-async def test_a_conflict_is_tried_again_at_once_with_the_fresh_object() -> None:
-    """Somebody else was faster; that is no failure."""
+async def test_a_conflict_is_retried_at_once_with_the_fresh_object() -> None:
+    """Another client wrote first; that is not a failure."""
     operator = Operator("conflicting")
     operator.permit(Widget, "patch")
     results: list[str] = []
@@ -123,8 +123,8 @@ async def test_a_conflict_is_tried_again_at_once_with_the_fresh_object() -> None
         assert cluster.faults.count("PATCH", "/widgets/a") >= 4
 
 
-async def test_a_reconcile_that_takes_too_long_is_ended_and_tried_again() -> None:
-    """One hanging call must not hold a worker forever."""
+async def test_a_reconcile_that_takes_too_long_is_cancelled_and_retried() -> None:
+    """One hanging call must not block a worker forever."""
     operator = Operator("hanging")
     runs: list[str] = []
 
@@ -141,7 +141,7 @@ async def test_a_reconcile_that_takes_too_long_is_ended_and_tried_again() -> Non
 
 
 async def test_on_error_sees_failures_and_may_replace_them() -> None:
-    """One place to turn a library's errors into Retry or Permanent."""
+    """This is the one place to turn a library's errors into Retry or Permanent."""
     operator = Operator("translating")
     seen: list[str] = []
 
@@ -163,7 +163,7 @@ async def test_on_error_sees_failures_and_may_replace_them() -> None:
 
 
 async def test_a_malformed_object_is_reported_and_does_not_stop_the_others() -> None:
-    """One object that does not decode gets an event and a condition; all others are reconciled."""
+    """An object that cannot be decoded gets an event and a condition; all others are reconciled."""
     operator, runs, _ = counting()
     async with running(operator) as cluster:
         bad = {"apiVersion": "runtime.example.com/v1", "kind": "Widget", "spec": {"size": "large"}}
@@ -180,7 +180,7 @@ async def test_a_malformed_object_is_reported_and_does_not_stop_the_others() -> 
 
 
 async def test_plain_functions_run_in_a_thread_and_can_use_the_context() -> None:
-    """Libraries that block are welcome."""
+    """Blocking libraries are supported."""
     operator = Operator("plain")
 
     @operator.reconciler(Widget, owns=[ConfigMap])
@@ -202,8 +202,8 @@ async def test_plain_functions_run_in_a_thread_and_can_use_the_context() -> None
 @pytest.mark.parametrize(
     "fault", [Reset(), Lose(), Refuse(500), Refuse(429, "TooManyRequests"), Refuse(409, "Conflict")], ids=str
 )
-async def test_a_fault_at_any_request_changes_nothing_in_the_end(fault: Reset | Lose | Refuse) -> None:
-    """Broken before, committed but unanswered, refused: the end state is the same, with no child too many."""
+async def test_a_fault_at_any_request_does_not_change_the_end_state(fault: Reset | Lose | Refuse) -> None:
+    """Failed before, committed but unanswered, or rejected: the end state is the same, with no child too many."""
     for position in range(5):
         operator = Operator("faulty")
 
@@ -233,7 +233,7 @@ async def test_a_fault_at_any_request_changes_nothing_in_the_end(fault: Reset | 
 
 
 async def test_a_key_that_triggers_itself_is_named_and_slowed_down(caplog: pytest.LogCaptureFixture) -> None:
-    """A field that is never twice the same would otherwise hammer the server forever."""
+    """A field with a new value in every run would otherwise load the server forever."""
     operator = Operator("flapping")
     runs = 0
 
@@ -254,7 +254,7 @@ async def test_a_key_that_triggers_itself_is_named_and_slowed_down(caplog: pytes
 
 
 async def test_a_fight_over_an_object_is_slowed_down_too() -> None:
-    """What this operator creates, another deletes at once: neither should burn the server."""
+    """If another client always deletes what this operator creates, both would load the server."""
     maker, breaker = Operator("maker"), Operator("breaker")
     made = 0
 

@@ -1,4 +1,4 @@
-"""What `kubectl` shows of runs that keep failing: the status so far, a condition, an event, and their end."""
+"""What `kubectl` shows of runs that keep failing: the status so far, a condition and an event, until it succeeds."""
 
 import json
 from base64 import b64encode
@@ -10,6 +10,7 @@ import pytest
 from steersman.controller.context import Context
 from steersman.controller.run.failure_text import LIMIT, failure_text
 from steersman.errors import Conflict, Invalid, Permanent, Retry
+from steersman.history.redaction import Redactor, SecretMemory
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.kinds.events_v1 import Event
 from steersman.manager.operator import Operator
@@ -18,6 +19,13 @@ from steersman.testing.cluster import Cluster
 from steersman.testing.faults import Refuse
 from tests.controller.stage import Ctx, clock_of, create, only, resize, running
 from tests.support.widgets import Widget, WidgetSpec
+
+
+def masking(*secrets: bytes) -> Callable[[str], str]:
+    """Return what masks these values, as in a run that has read them."""
+    memory = SecretMemory()
+    memory.learn(secrets)
+    return Redactor(memory, secrets).text
 
 
 def ready(cluster: Cluster) -> Condition | None:
@@ -30,8 +38,8 @@ def events(cluster: Cluster) -> list[tuple[str | None, str | None]]:
     return [(event.type, event.reason) for event in cluster.list(Event)]
 
 
-async def test_what_a_run_sets_before_it_fails_is_written() -> None:
-    """People see how far it came."""
+async def test_a_status_set_before_the_failure_is_written() -> None:
+    """Users see how far the run came."""
     operator = Operator("half")
 
     @operator.reconciler(Widget)
@@ -45,12 +53,12 @@ async def test_what_a_run_sets_before_it_fails_is_written() -> None:
         status = only(cluster).status
         assert status.size == 3
         assert status.condition("Prepared") is not None
-        # The spec was not dealt with.
+        # The spec was not processed.
         assert status.observed_generation is None
 
 
-async def test_the_third_failure_in_a_row_is_told_and_success_takes_it_back() -> None:
-    """A failure that passes by itself is not reported; one that stays is."""
+async def test_the_third_failure_in_a_row_is_reported_and_success_removes_it() -> None:
+    """A temporary failure is not reported; a lasting one is."""
     operator = Operator("failing")
     runs, broken = 0, True
 
@@ -87,8 +95,8 @@ async def test_the_third_failure_in_a_row_is_told_and_success_takes_it_back() ->
         assert ready(cluster) is None
 
 
-async def test_the_report_goes_after_a_restart_too() -> None:
-    """The operator that is well again is often another process than the one that failed."""
+async def test_the_report_is_removed_after_a_restart_too() -> None:
+    """The process that succeeds is often not the one that failed."""
     operator = Operator("failing")
 
     @operator.reconciler(Widget)
@@ -111,7 +119,7 @@ async def test_the_report_goes_after_a_restart_too() -> None:
 
 
 async def test_conditions_of_the_author_stay() -> None:
-    """Only what the framework said is taken back, and what the author says of Ready is better than a traceback."""
+    """Only conditions of the framework are removed, and the author's Ready condition is better than an exception."""
     operator = Operator("own")
     broken = True
 
@@ -134,8 +142,8 @@ async def test_conditions_of_the_author_stay() -> None:
         assert said.reason == "DiskFull"
 
 
-async def test_ready_true_of_a_run_that_fails_later_is_not_believed() -> None:
-    """The run said so before it knew."""
+async def test_ready_true_of_a_run_that_fails_later_is_not_written() -> None:
+    """The run set it before it knew the outcome."""
     operator = Operator("optimist")
 
     @operator.reconciler(Widget)
@@ -151,8 +159,8 @@ async def test_ready_true_of_a_run_that_fails_later_is_not_believed() -> None:
         assert (told.status, told.reason) == ("False", "ReconcileFailed")
 
 
-async def test_a_cleanup_that_keeps_failing_is_told() -> None:
-    """An object that does not go is the usual riddle."""
+async def test_a_cleanup_that_keeps_failing_is_reported() -> None:
+    """Users often wonder why an object is not deleted."""
     operator = Operator("stuck")
 
     @operator.reconciler(Widget)
@@ -173,8 +181,8 @@ async def test_a_cleanup_that_keeps_failing_is_told() -> None:
         assert events(cluster) == [("Warning", "CleanupFailed")]
 
 
-async def test_a_retry_is_told_from_the_tenth_in_a_row() -> None:
-    """Asking for another try is the author's plan; asking forever is not."""
+async def test_a_retry_is_reported_from_the_tenth_in_a_row() -> None:
+    """Retrying is the author's plan; retrying forever is not."""
     operator = Operator("waiting")
     runs = 0
 
@@ -198,7 +206,7 @@ async def test_a_retry_is_told_from_the_tenth_in_a_row() -> None:
 
 
 async def test_reporting_can_be_turned_off() -> None:
-    """For kinds whose conditions have an agreed meaning."""
+    """For kinds whose conditions have a defined meaning."""
     operator = Operator("quiet")
 
     @operator.reconciler(Widget, report_failures=False)
@@ -213,7 +221,7 @@ async def test_reporting_can_be_turned_off() -> None:
 
 
 async def test_a_kind_without_conditions_gets_the_event() -> None:
-    """There is nowhere else to say it."""
+    """There is no other place to report it."""
     operator = Operator("plain")
 
     @operator.reconciler(ConfigMap)
@@ -227,8 +235,8 @@ async def test_a_kind_without_conditions_gets_the_event() -> None:
         assert events(cluster) == [("Warning", "ReconcileFailed")]
 
 
-async def test_a_field_that_another_manager_holds_is_a_failure_and_told() -> None:
-    """Without force it stays so: trying again at once is of no use."""
+async def test_a_field_that_another_manager_owns_is_a_failure_and_reported() -> None:
+    """Without force the conflict stays: an immediate retry does not help."""
     operator = Operator("polite")
 
     @operator.reconciler(Widget, owns=[ConfigMap])
@@ -247,7 +255,7 @@ async def test_a_field_that_another_manager_holds_is_a_failure_and_told() -> Non
 
 
 async def test_a_status_that_cannot_be_written_does_not_hide_the_failure() -> None:
-    """The server is down for both; the run is what failed."""
+    """The server rejects the status, but the failed run is the cause to report."""
     operator = Operator("down")
     runs = 0
 
@@ -266,8 +274,8 @@ async def test_a_status_that_cannot_be_written_does_not_hide_the_failure() -> No
         assert events(cluster) == [("Warning", "ReconcileFailed")]
 
 
-async def test_a_finalizer_that_cannot_be_added_is_told_by_an_event() -> None:
-    """The author's function never runs then, so that nothing else would say why."""
+async def test_a_finalizer_that_cannot_be_added_is_reported_by_an_event() -> None:
+    """The author's function never runs then, so that no other report would say why."""
     operator = Operator("forbidden")
     runs: list[str] = []
 
@@ -310,17 +318,17 @@ async def test_a_finalizer_that_cannot_be_added_is_told_by_an_event() -> None:
         ),
     ],
 )
-def test_what_looks_like_a_credential_is_masked(text: str, shown: str) -> None:
+def test_credentials_are_masked(text: str, shown: str) -> None:
     """Conditions and events have more readers than the log."""
     assert failure_text(ValueError(text)) == (f"ValueError: {shown}" if shown else "ValueError")
 
 
-def test_what_a_run_has_read_from_secrets_is_masked_in_every_form() -> None:
+def test_content_that_a_run_has_read_from_secrets_is_masked_in_every_form() -> None:
     """Even if it looks like a word."""
     secret = b"open sesame"
     encoded = b64encode(secret).decode()
     error = RuntimeError(f"open sesame, {encoded}, {secret!r}, line two")
-    assert failure_text(error, [secret, b"line two\nline three"]) == (
+    assert failure_text(error, masking(secret, b"line two\nline three")) == (
         "RuntimeError: <secret>, <secret>, b'<secret>', <secret>"
     )
 
@@ -330,16 +338,16 @@ def _of_text(write: Callable[[str], str]) -> Callable[[bytes], str]:
 
 
 @pytest.mark.parametrize("write", [repr, bytes.hex, *map(_of_text, (ascii, json.dumps, quote, quote_plus, str))])
-def test_secrets_with_quotes_blanks_and_accents_are_masked_as_they_are_written(write: Callable[[bytes], str]) -> None:
-    """Content of Secrets is bytes, and messages show those in many ways."""
+def test_secrets_with_quotes_blanks_and_accents_are_masked_in_any_notation(write: Callable[[bytes], str]) -> None:
+    """Content of Secrets is bytes, and messages show those in many notations."""
     secret = 'p\u00e4"s/s w\u00f6rd'.encode()
-    shown = failure_text(RuntimeError(f"cannot log in with {write(secret)}"), [secret])
+    shown = failure_text(RuntimeError(f"cannot log in with {write(secret)}"), masking(secret))
     assert shown.removeprefix("RuntimeError: cannot log in with ").strip("b'\"") == "<secret>"
 
 
 @pytest.mark.parametrize("raised", [lambda text: Permanent("Bad", text), lambda text: Retry(text, after=1.0)])
-async def test_what_an_author_raises_on_purpose_is_masked_too(raised: Callable[[str], Exception]) -> None:
-    """The message goes to the same conditions and events."""
+async def test_messages_of_exceptions_that_an_author_raises_are_masked_too(raised: Callable[[str], Exception]) -> None:
+    """They are written to the same conditions and events."""
     operator = Operator("leaking")
     operator.permit(Secret, "get")
 
@@ -358,8 +366,8 @@ async def test_what_an_author_raises_on_purpose_is_masked_too(raised: Callable[[
         assert all("sesame" not in (event.note or "") for event in cluster.list(Event))
 
 
-def test_messages_are_short_and_values_of_servers_are_not_quoted() -> None:
-    """A condition is no place for a dump."""
+def test_messages_are_short_and_do_not_quote_values_of_servers() -> None:
+    """A condition is not the place for a dump."""
     assert len(failure_text(ValueError("x " * 1000))) == LIMIT
     refusal = Invalid('Foo "a" is invalid: spec.key: Invalid value: "hunter2": too short', code=422)
     assert failure_text(refusal) == 'Invalid: Foo "a" is invalid: spec.key: Invalid value: <secret>: too short'

@@ -1,4 +1,4 @@
-"""What comes after the last finalizer: nothing, whatever the cache still says."""
+"""After the last finalizer is removed nothing more happens, whatever the cache still shows."""
 
 from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
 from steersman.kinds.core_v1 import ConfigMap
@@ -7,18 +7,18 @@ from steersman.testing.fake_clock import FakeClock
 
 
 class LampSpec(Model):
-    """Nothing much."""
+    """An empty spec."""
 
     color: str = ""
 
 
 @custom_resource("lamps.example.com/v1")
 class Lamp(Resource[LampSpec, Status]):
-    """Something with a child and a cleanup."""
+    """A kind with a child and a cleanup."""
 
 
-async def test_an_object_that_is_gone_is_not_cleaned_up_again(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """The server answers the removal with the version that it had, so only its absence tells that it was seen."""
+async def test_a_deleted_object_is_not_cleaned_up_again(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The server answers the removal with the previous version, so only absence in the cache shows that it was seen."""
     operator = Operator("lamps")
     cleanups: list[str] = []
 

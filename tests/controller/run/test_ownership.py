@@ -1,7 +1,7 @@
-"""`ctx.apply` and objects that belong to another owner: what it refuses, what it adopts, and what it costs.
+"""`ctx.apply` and objects that belong to another owner: what it rejects, what it adopts, and what it costs.
 
-The operator cannot know what exists: its cache lags behind, keeps no field managers, and does not hold every kind; and
-an object can appear between a look and the write. So each test has an object that the operator does not expect.
+The operator cannot know what exists: its cache lags, has no field managers, and does not contain every kind; and an
+object can appear between a read and the write. So each test has an object that the operator does not expect.
 """
 
 import pytest
@@ -38,7 +38,7 @@ def applying(*, owned: bool = True, adopt: bool = False, force: bool = True, wat
 
 
 async def shared(cluster: Cluster) -> ConfigMap:
-    """Return the ConfigMap as the server has it."""
+    """Return the ConfigMap from the server."""
     return await cluster.client.get(ConfigMap, "shared")
 
 
@@ -51,7 +51,7 @@ def ready_of(widget: Widget) -> Condition:
 
 @pytest.mark.parametrize("owned", [True, False])
 @pytest.mark.parametrize("watched", [True, False])
-async def test_an_object_that_a_person_made_is_not_taken_over(*, owned: bool, watched: bool) -> None:
+async def test_an_object_created_by_a_user_is_not_taken_over(*, owned: bool, watched: bool) -> None:
     """With our controller reference it would be deleted together with the owner."""
     async with running(applying(owned=owned, watched=watched)) as cluster:
         await cluster.client.as_manager("kubectl-create").create(ConfigMap(meta("shared"), data={"mine": "yes"}))
@@ -66,8 +66,8 @@ async def test_an_object_that_a_person_made_is_not_taken_over(*, owned: bool, wa
         assert [(event.type, event.reason) for event in cluster.list(Event)] == [("Warning", "AlreadyOwned")]
 
 
-async def test_an_object_into_which_the_operator_only_wrote_a_label_is_not_taken_over() -> None:
-    """Its field manager is in the object then, as after a status or a finalizer, and has made nothing of it."""
+async def test_an_object_in_which_the_operator_only_set_a_label_is_not_taken_over() -> None:
+    """Its field manager is in the object then, as after a status or a finalizer, but it did not create the object."""
     async with running(applying()) as cluster:
         await cluster.client.as_manager("kubectl-create").create(ConfigMap(meta("shared"), data={"mine": "yes"}))
         found = await shared(cluster)
@@ -79,8 +79,8 @@ async def test_an_object_into_which_the_operator_only_wrote_a_label_is_not_taken
 
 
 @pytest.mark.parametrize("watched", [True, False])
-async def test_the_condition_clears_by_itself_once_the_object_is_gone(*, watched: bool) -> None:
-    """A watched kind wakes the owner at once, any other is looked at again within half a minute."""
+async def test_the_condition_is_removed_once_the_object_is_deleted(*, watched: bool) -> None:
+    """A watched kind triggers the owner at once, any other is checked again within half a minute."""
     async with running(applying(watched=watched)) as cluster:
         made = await cluster.client.create(ConfigMap(meta("shared"), data={"mine": "yes"}))
         await cluster.settle()
@@ -95,8 +95,8 @@ async def test_the_condition_clears_by_itself_once_the_object_is_gone(*, watched
         assert only(cluster).status.condition("Ready") is None
 
 
-async def test_two_objects_that_name_the_same_child_do_not_steal_it_from_each_other() -> None:
-    """The first keeps it, the second says who has it; when the first goes, the second gets its own."""
+async def test_two_objects_that_name_the_same_child_do_not_take_it_from_each_other() -> None:
+    """The first keeps it, the second reports who has it; when the first is deleted, the second gets its own."""
     async with running(applying()) as cluster:
         first = await create(cluster, "first", size=1)
         await create(cluster, "second", size=2)
@@ -114,8 +114,8 @@ async def test_two_objects_that_name_the_same_child_do_not_steal_it_from_each_ot
         assert (await cluster.client.get(Widget, "second")).status.condition("Ready") is None
 
 
-async def test_a_child_that_appears_between_the_look_and_the_write_is_not_taken_over() -> None:
-    """The cache shows nothing, and nothing was there a moment ago: only the server can refuse."""
+async def test_a_child_that_appears_between_read_and_write_is_not_taken_over() -> None:
+    """Neither the cache nor the read showed it: only the server can reject the write."""
     async with running(applying()) as cluster:
 
         def race() -> None:
@@ -131,7 +131,7 @@ async def test_a_child_that_appears_between_the_look_and_the_write_is_not_taken_
 
 
 async def test_a_child_that_is_replaced_behind_a_stale_cache_is_not_taken_over() -> None:
-    """The cache still shows our own object; the one that has its name now is another."""
+    """The cache still shows our own object, but another one has its name now."""
     async with running(applying()) as cluster:
         await create(cluster)
         cluster.faults.hold("/configmaps")
@@ -146,7 +146,7 @@ async def test_a_child_that_is_replaced_behind_a_stale_cache_is_not_taken_over()
         assert (await shared(cluster)).data == {"mine": "yes"}
 
 
-async def test_adoption_is_asked_for_by_name() -> None:
+async def test_adoption_must_be_requested() -> None:
     """`adopt=True` takes objects without a controller."""
     async with running(applying(adopt=True)) as cluster:
         await cluster.client.create(ConfigMap(meta("shared"), data={"mine": "yes"}))
@@ -159,7 +159,7 @@ async def test_adoption_is_asked_for_by_name() -> None:
 
 @pytest.mark.parametrize("owned", [True, False])
 async def test_adoption_never_takes_an_object_from_another_controller(*, owned: bool) -> None:
-    """Two controllers of one object would write it in turns forever."""
+    """Two controllers of one object would overwrite each other forever."""
     async with running(applying(owned=owned, adopt=True)) as cluster:
         other = await cluster.client.create(ConfigMap(meta("other")))
         owner = OwnerReference(api_version="v1", kind="ConfigMap", name="other", uid=other.uid, controller=True)
@@ -171,8 +171,8 @@ async def test_adoption_never_takes_an_object_from_another_controller(*, owned: 
         assert (await shared(cluster)).data is None
 
 
-async def test_what_the_operator_made_before_it_restarted_is_its_own() -> None:
-    """Neither the memory of the process nor its cache says so for a shared object: its field manager does."""
+async def test_objects_created_before_a_restart_are_its_own() -> None:
+    """Neither the memory of the process nor its cache shows that for a shared object: its field manager does."""
     async with running(applying(owned=False)) as cluster:
         await create(cluster, size=1)
         async with cluster.running(applying(owned=False)):
@@ -181,7 +181,7 @@ async def test_what_the_operator_made_before_it_restarted_is_its_own() -> None:
             assert only(cluster).status.condition("Ready") is None
 
 
-async def test_a_child_whose_owner_was_recreated_is_waited_for_without_alarm() -> None:
+async def test_a_child_of_a_recreated_owner_is_waited_for_without_a_warning() -> None:
     """The garbage collector deletes it soon; until then it belongs to the former owner of the same name."""
     async with running(applying()) as cluster:
         gone = OwnerReference(
@@ -197,8 +197,8 @@ async def test_a_child_whose_owner_was_recreated_is_waited_for_without_alarm() -
         assert (await shared(cluster)).is_controlled_by(only(cluster))
 
 
-async def test_a_write_whose_answer_is_lost_is_known_again() -> None:
-    """The second try meets what the first one made; that is no other owner."""
+async def test_a_write_whose_answer_was_lost_is_recognised() -> None:
+    """The retry finds the object that the first attempt created; that is not another owner."""
     async with running(applying()) as cluster:
         cluster.faults.inject(Lose(), method="PATCH", path="/configmaps/shared")
         await create(cluster)
@@ -207,8 +207,8 @@ async def test_a_write_whose_answer_is_lost_is_known_again() -> None:
         assert only(cluster).status.condition("Ready") is None
 
 
-async def test_the_usual_paths_cost_no_request_more_than_the_write() -> None:
-    """A new child is one request, a changed one as well, and one that is as it should be none."""
+async def test_the_usual_cases_need_no_request_but_the_write() -> None:
+    """One request for a new or changed child, none for an unchanged one."""
     async with running(applying()) as cluster:
         await create(cluster, size=1)
         assert cluster.faults.count("PATCH", "/configmaps/shared") == 1
@@ -220,8 +220,8 @@ async def test_the_usual_paths_cost_no_request_more_than_the_write() -> None:
         assert cluster.faults.count("GET", "/configmaps/shared") == 0
 
 
-async def test_an_unwatched_child_is_looked_at_once() -> None:
-    """Afterwards the process knows it by its uid; the look reads no content."""
+async def test_an_unwatched_child_is_read_once() -> None:
+    """Afterwards the process knows it by its uid; the read fetches no content."""
     operator = Operator("unwatched")
     operator.permit(Secret, "get", "create", "patch")
 
@@ -237,8 +237,8 @@ async def test_an_unwatched_child_is_looked_at_once() -> None:
         assert cluster.faults.count("PATCH", "/secrets/shared") == 3
 
 
-async def test_an_unwatched_child_that_was_changed_meanwhile_is_looked_at_again() -> None:
-    """It may belong to another owner by now: here a person has given it to one."""
+async def test_an_unwatched_child_that_changed_meanwhile_is_read_again() -> None:
+    """It may belong to another owner by now: here a user has changed it."""
     async with running(applying(watched=False)) as cluster:
         await create(cluster, size=1)
         other = await cluster.client.create(ConfigMap(meta("other")))
@@ -249,8 +249,8 @@ async def test_an_unwatched_child_that_was_changed_meanwhile_is_looked_at_again(
         assert "ConfigMap other" in ready_of(only(cluster)).message
 
 
-async def test_without_force_the_manager_of_a_field_is_named_and_nothing_is_written() -> None:
-    """A conflict about a field of our own object is the author's business, and told as one."""
+async def test_without_force_a_conflict_names_the_manager_and_writes_nothing() -> None:
+    """The author must resolve a conflict about a field of their own object."""
     operator = Operator("polite")
     conflicts: list[Conflict] = []
 
@@ -270,7 +270,7 @@ async def test_without_force_the_manager_of_a_field_is_named_and_nothing_is_writ
 
 
 async def test_authors_can_catch_the_error() -> None:
-    """Another name may be the answer."""
+    """They may choose another name, for example."""
     operator = Operator("catching")
     owners: list[str] = []
 
@@ -292,7 +292,7 @@ async def test_authors_can_catch_the_error() -> None:
 
 
 async def test_the_reconciled_object_itself_may_be_applied() -> None:
-    """A person made it, and the operator adds a label: that takes nothing over."""
+    """A user created it, and the operator adds a label: that takes nothing over."""
     operator = Operator("labelling")
     operator.permit(Widget, "patch")
 

@@ -1,4 +1,4 @@
-"""Pausing an object by its annotation."""
+"""Pausing an object with an annotation."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -14,13 +14,13 @@ NOW = datetime(2026, 11, 16, 10, 0, tzinfo=UTC)
 
 
 class DeskSpec(Model):
-    """What a desk asks for."""
+    """The desired state of a desk."""
 
     legs: int = 4
 
 
 class DeskStatus(Status):
-    """What is known of it."""
+    """The observed state of a desk."""
 
     legs: int = 0
 
@@ -31,7 +31,7 @@ class Desk(Resource[DeskSpec, DeskStatus]):
 
 
 def desk_operator(cleaned: list[str] | None = None) -> Operator:
-    """Make an operator that copies the legs into the status."""
+    """Return an operator that copies the legs into the status."""
     operator = Operator("desks")
 
     @operator.reconciler(Desk)
@@ -71,18 +71,25 @@ def annotated(value: str | None) -> dict[str, object]:
     ],
 )
 def test_the_value_says_until_when(value: str, *, is_paused: bool, until: datetime | None) -> None:
-    """A value that cannot be read pauses: reconciling an object that somebody wanted to be left alone may hurt."""
+    """An unreadable value pauses, since reconciling an object that a user wanted to pause may do harm."""
     pause = pause_of({PAUSED: value}, NOW)
     assert (pause is not None) is is_paused
     assert pause is None or pause.until == until
     assert pause_of({}, NOW) is None
 
 
-def test_a_value_that_is_no_time_is_named() -> None:
-    """A typing error must not pause for good without a word."""
+def test_a_value_that_is_not_a_time_is_reported() -> None:
+    """A typing error must not silently pause forever."""
     pause = pause_of({PAUSED: "for an hour"}, NOW)
     assert pause is not None
     assert "its value 'for an hour' is not a time such as 2026-11-16T10:00:00Z" in pause.message
+
+
+def test_a_huge_value_is_quoted_in_part() -> None:
+    """An annotation may have 256 KiB; a status with such a message is rejected, and shown nowhere."""
+    pause = pause_of({PAUSED: "x" * 100_000}, NOW)
+    assert pause is not None
+    assert len(pause.message) < 200
 
 
 async def test_a_paused_object_is_left_alone_and_says_so(cluster: Cluster) -> None:
@@ -105,8 +112,8 @@ async def test_a_paused_object_is_left_alone_and_says_so(cluster: Cluster) -> No
         assert "Paused removed" in [str(one) for run in resumed for one in run.conditions]
 
 
-async def test_a_pause_ends_by_its_time(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Whoever pauses for an hour may forget to come back."""
+async def test_a_pause_ends_at_its_time(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A user who pauses for an hour may forget to resume."""
     until = (cluster.clock.now() + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     async with cluster.running(desk_operator()):
         await cluster.client.create(Desk(meta("a", namespace="default", annotations={PAUSED: until})))
@@ -117,7 +124,7 @@ async def test_a_pause_ends_by_its_time(cluster: Cluster, fake_clock: FakeClock)
 
 
 async def test_a_pause_ends_whatever_the_predicate_says(cluster: Cluster) -> None:
-    """An author who looks at generations only does not see that an annotation was removed."""
+    """A predicate that compares generations does not notice that an annotation was removed."""
     operator = Operator("desks")
 
     @operator.reconciler(Desk, when=lambda _: False)
@@ -136,7 +143,7 @@ async def test_a_pause_ends_whatever_the_predicate_says(cluster: Cluster) -> Non
 
 
 async def test_a_paused_object_is_still_cleaned_up(cluster: Cluster) -> None:
-    """A deletion that waits for a forgotten pause would hang for good."""
+    """A deletion that waits for a forgotten pause would hang forever."""
     cleaned: list[str] = []
     async with cluster.running(desk_operator(cleaned)):
         desk = await cluster.client.create(Desk(meta("a", namespace="default")))

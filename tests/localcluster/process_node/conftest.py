@@ -17,26 +17,26 @@ from steersman.testing.cluster import Cluster
 IMAGES: dict[str, dict[str, Any]] = {
     "python:*": {"command": [sys.executable, "-I", "-S", "-c"], "programs": {"python": sys.executable, "sh": "/bin/sh"}}
 }
-#: Runs for ever, and ends nicely.
+#: Runs forever, and stops cleanly.
 IDLE = "import time; print('up', flush=True); time.sleep(600)"
 
 StartNode = Callable[[], AbstractAsyncContextManager[ProcessNode]]
 
 
 def script(text: str, *, name: str = "main", **fields: Any) -> Container:
-    """Give a container that runs a few lines of Python."""
+    """Return a container that runs a few lines of Python."""
     return Container(name=name, image="python:3", args=[text], **fields)
 
 
 def placed(name: str, *containers: Container, **spec: Any) -> Pod:
-    """Give a pod that is placed on the node already."""
+    """Return a pod that is already assigned to the node."""
     spec = {"node_name": "process", "termination_grace_period_seconds": 5, **spec}
     return Pod(meta(name, namespace="default"), spec=PodSpec(containers=list(containers), **spec))
 
 
 @pytest.fixture
 def start_node(cluster: Cluster, tmp_path: Path) -> StartNode:
-    """Give a function that runs a node of the test's cluster, always on the same directory."""
+    """Return a function that runs a node of the test's cluster, always on the same directory."""
 
     @asynccontextmanager
     async def start() -> AsyncIterator[ProcessNode]:

@@ -1,4 +1,4 @@
-"""Looks at pods of a process node, as the server and the node have them."""
+"""Queries about pods of a process node, on the server and on the node."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -27,31 +27,31 @@ POD_IP = EnvVar(name="POD_IP", value_from=EnvVarSource(field_ref=ObjectFieldSele
 
 
 def pod_of(cluster: Cluster, name: str = "a") -> Pod:
-    """Give a pod as the server has it."""
+    """Return a pod from the server."""
     (found,) = [pod for pod in cluster.list(Pod) if pod.name == name]
     return found
 
 
 def container_of(cluster: Cluster, name: str = "a") -> ContainerStatus:
-    """Give the status of a pod's first container."""
+    """Return the status of a pod's first container."""
     statuses = pod_of(cluster, name).status.container_statuses or []
     assert statuses, "no status yet"
     return statuses[0]
 
 
 def phase_of(cluster: Cluster, name: str = "a") -> str | None:
-    """Give a pod's phase."""
+    """Return a pod's phase."""
     return pod_of(cluster, name).status.phase
 
 
 def is_ready(cluster: Cluster, name: str = "a") -> bool:
-    """Tell whether a pod is ready."""
+    """Return whether a pod is ready."""
     conditions = pod_of(cluster, name).status.conditions or ()
     return any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
 
 
-def said(node: ProcessNode, name: str = "a", container: str = "main") -> list[str]:
-    """Give what a container has written."""
+def output_of(node: ProcessNode, name: str = "a", container: str = "main") -> list[str]:
+    """Return the output of a container."""
     assert any(runner.pod.name == name for runner in node.pods.values()), "not there yet"
     runner = node.pod(name)
     entries = read_log(runner.logs_of(container).path(runner.life.containers[container].restarts))
@@ -59,13 +59,13 @@ def said(node: ProcessNode, name: str = "a", container: str = "main") -> list[st
 
 
 def waiting_reason(cluster: Cluster) -> str | None:
-    """Give why a container waits."""
+    """Return why a container waits."""
     state = container_of(cluster).state
     return None if state is None or state.waiting is None else state.waiting.reason
 
 
 def claim(name: str) -> PersistentVolumeClaim:
-    """Give a claim of a gigabyte."""
+    """Return a claim of a gigabyte."""
     spec = PersistentVolumeClaimSpec(
         access_modes=["ReadWriteOnce"], resources=VolumeResourceRequirements(requests={"storage": Quantity("1Gi")})
     )
@@ -73,7 +73,7 @@ def claim(name: str) -> PersistentVolumeClaim:
 
 
 def with_claim(name: str, text: str, claim_name: str = "data") -> Pod:
-    """Give a pod that mounts a claim at /data."""
+    """Return a pod that mounts a claim at /data."""
     source = PersistentVolumeClaimVolumeSource(claim_name=claim_name)
     return placed(
         name,
@@ -84,22 +84,22 @@ def with_claim(name: str, text: str, claim_name: str = "data") -> Pod:
 
 
 def text(path: str) -> str:
-    """Give what a file says."""
+    """Return the text of a file."""
     return Path(path).read_text()
 
 
 def names(directory: Path) -> list[str]:
-    """Give what lies in a directory."""
+    """Return the names in a directory."""
     return [entry.name for entry in directory.iterdir()]
 
 
 def state(pid: int) -> str:
-    """Give the letter of a process's state; none when there is none."""
+    """Return the letter of a process's state, or an empty text without a process."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     return ""
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process runs; one that has ended and was not collected yet does not."""
+    """Return whether a process runs; a zombie does not."""
     return state(pid) not in ("", "Z")

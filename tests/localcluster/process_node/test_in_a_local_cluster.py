@@ -1,4 +1,4 @@
-"""A process node among the controllers of a local cluster: workloads of real processes."""
+"""A process node with the controllers of a local cluster: workloads of real processes."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from steersman.objects.quantity import Quantity
 from steersman.testing.cluster import Cluster
 from tests.localcluster.process_node.conftest import IMAGES, script
 
-#: Counts its starts on its volume, and tells the number by HTTP at its own address.
+#: Counts its starts on its volume, and serves the number by HTTP at its own address.
 COUNTER = """
 import os, http.server
 path = "/data/starts"
@@ -46,7 +46,7 @@ LABELS = {"app": "counter"}
 
 
 def counters() -> StatefulSet:
-    """Give a set of two, as it would be written for any cluster."""
+    """Return a StatefulSet of two, as for any cluster."""
     address = EnvVarSource(field_ref=ObjectFieldSelector(field_path="status.podIP"))
     container = script(
         COUNTER,
@@ -69,12 +69,12 @@ def counters() -> StatefulSet:
 
 
 def are_ready(cluster: Cluster) -> bool:
-    """Tell whether the whole set is ready."""
+    """Return whether the whole set is ready."""
     return [one.status.ready_replicas for one in cluster.list(StatefulSet)] == [2]
 
 
 async def test_a_stateful_set_of_processes_keeps_its_data_and_addresses(cluster: Cluster, tmp_path: Path) -> None:
-    """Scheduled, bound to storage, probed, killed, deleted: what database operators are tested on."""
+    """Scheduled, bound to storage, probed, killed, deleted: what database operators are tested with."""
     node = ProcessNode(ProcessNodeOptions(images=IMAGES, data=tmp_path / "node"))
     node.serve(cluster.server)
     async with cluster.running(*local_operators(node=node.operator)):

@@ -1,4 +1,4 @@
-"""The node itself: started again, alone in its directory; and the faults that tests inject into its pods."""
+"""The node itself: its restart, exclusive use of its directory, and faults that tests inject into its pods."""
 
 import asyncio
 from pathlib import Path
@@ -17,16 +17,16 @@ from tests.localcluster.process_node.looks import (
     is_alive,
     is_ready,
     names,
+    output_of,
     phase_of,
     pod_of,
-    said,
     state,
     with_claim,
 )
 
 
-async def test_a_node_that_is_started_again_starts_its_pods_again(cluster: Cluster, start_node: StartNode) -> None:
-    """With their addresses, their claims, and one restart more; what is done stays done."""
+async def test_a_restarted_node_starts_its_pods_again(cluster: Cluster, start_node: StartNode) -> None:
+    """With their addresses, their claims, and one more restart; finished containers stay finished."""
     async with start_node() as node:
         await cluster.client.create(placed("a", script(IDLE)))
         await cluster.client.create(placed("b", script("print('once')"), restart_policy="Never"))
@@ -41,8 +41,8 @@ async def test_a_node_that_is_started_again_starts_its_pods_again(cluster: Clust
         assert not node.pod("b").runs
 
 
-async def test_a_disk_that_cannot_be_written_holds_up_no_other_pod(cluster: Cluster, start_node: StartNode) -> None:
-    """The pod says why, and runs when there is a place for it."""
+async def test_a_disk_that_cannot_be_written_does_not_block_other_pods(cluster: Cluster, start_node: StartNode) -> None:
+    """The pod reports the reason, and runs once there is space."""
     async with start_node() as node:
         in_the_way = node.options.data / "pods"
         in_the_way.touch()
@@ -61,14 +61,14 @@ async def test_two_nodes_cannot_share_a_directory(cluster: Cluster, start_node: 
                 await asyncio.get_running_loop().create_future()
 
 
-async def test_the_directory_of_a_node_is_closed_to_others(cluster: Cluster, start_node: StartNode) -> None:
-    """Secrets lie in it."""
+async def test_the_directory_of_a_node_is_private(cluster: Cluster, start_node: StartNode) -> None:
+    """It contains Secrets."""
     async with start_node() as node:
         await cluster.eventually((node.options.data / "lock").exists)
         assert node.options.data.stat().st_mode & 0o777 == 0o700
 
 
-async def test_a_killed_container_comes_back(cluster: Cluster, start_node: StartNode) -> None:
+async def test_a_killed_container_is_restarted(cluster: Cluster, start_node: StartNode) -> None:
     """The fault that every database operator must survive."""
     async with start_node() as node:
         await cluster.client.create(placed("a", script(IDLE)))
@@ -82,7 +82,7 @@ async def test_a_killed_container_comes_back(cluster: Cluster, start_node: Start
 
 
 async def test_a_container_can_be_made_to_hang(cluster: Cluster, start_node: StartNode) -> None:
-    """It still runs, and says nothing until it may go on."""
+    """It still runs, but does not answer until it is resumed."""
     async with start_node() as node:
         await cluster.client.create(placed("a", script(IDLE)))
         await cluster.eventually(lambda: is_ready(cluster))
@@ -108,7 +108,7 @@ async def test_a_wiped_volume_is_empty(cluster: Cluster, start_node: StartNode) 
 
 
 async def test_a_pod_can_change_its_address(cluster: Cluster, start_node: StartNode) -> None:
-    """As when it is moved: all its containers begin anew, and know the new address."""
+    """As when it is moved: all its containers restart with the new address."""
     async with start_node() as node:
         await cluster.client.create(
             placed("a", script("import os; print(os.environ['POD_IP'], flush=True);" + IDLE, env=[POD_IP]))
@@ -118,4 +118,4 @@ async def test_a_pod_can_change_its_address(cluster: Cluster, start_node: StartN
         after = PodFaults(node, "a").change_address()
         assert after != before
         await cluster.eventually(lambda: pod_of(cluster).status.pod_ip == after and is_ready(cluster))
-        await cluster.eventually(lambda: said(node)[:1] == [after])
+        await cluster.eventually(lambda: output_of(node)[:1] == [after])

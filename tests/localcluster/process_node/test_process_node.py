@@ -1,4 +1,4 @@
-"""Pods as processes: what they see, how they end, and what their status says of it."""
+"""Pods as processes: what they see, how they end, and what their status shows."""
 
 import os
 from pathlib import Path
@@ -42,9 +42,9 @@ from tests.localcluster.process_node.looks import (
     is_alive,
     is_ready,
     names,
+    output_of,
     phase_of,
     pod_of,
-    said,
     text,
     waiting_reason,
     with_claim,
@@ -52,7 +52,7 @@ from tests.localcluster.process_node.looks import (
 
 
 async def test_a_pod_runs_as_a_process_with_an_address_of_its_own(cluster: Cluster, start_node: StartNode) -> None:
-    """The whole point: a program of this machine is a pod."""
+    """The purpose of the node: a program of this machine runs as a pod."""
     async with start_node() as node:
         await cluster.client.create(placed("a", script(IDLE)))
         await cluster.eventually(lambda: is_ready(cluster))
@@ -63,22 +63,22 @@ async def test_a_pod_runs_as_a_process_with_an_address_of_its_own(cluster: Clust
         os.kill(node.pod("a").runs["main"].process.pid, 0)
 
 
-async def test_the_node_is_there_and_ready(cluster: Cluster, start_node: StartNode) -> None:
+async def test_the_node_exists_and_is_ready(cluster: Cluster, start_node: StartNode) -> None:
     """A scheduler finds it."""
     async with start_node() as node:
         await cluster.eventually(lambda: [item.name for item in cluster.list(Node)] == [node.options.name])
 
 
-async def test_a_process_that_ends_by_itself_completes_its_pod(cluster: Cluster, start_node: StartNode) -> None:
-    """Jobs."""
+async def test_a_process_that_exits_completes_its_pod(cluster: Cluster, start_node: StartNode) -> None:
+    """Jobs depend on it."""
     async with start_node() as node:
         await cluster.client.create(placed("a", script("print('done')"), restart_policy="Never"))
         await cluster.eventually(lambda: phase_of(cluster) == "Succeeded")
-        assert said(node) == ["done"]
+        assert output_of(node) == ["done"]
 
 
 async def test_an_exit_code_fails_the_pod_and_is_shown(cluster: Cluster, start_node: StartNode) -> None:
-    """What went wrong can be read from the status."""
+    """The status shows what went wrong."""
     async with start_node() as node:
         await cluster.client.create(placed("a", script("raise SystemExit(3)"), restart_policy="Never"))
         await cluster.eventually(lambda: phase_of(cluster) == "Failed")
@@ -89,10 +89,10 @@ async def test_an_exit_code_fails_the_pod_and_is_shown(cluster: Cluster, start_n
         assert node.pods
 
 
-async def test_an_unknown_image_is_never_run_and_the_hint_says_what_to_do(
+async def test_an_unknown_image_is_never_run_and_the_message_says_what_to_do(
     cluster: Cluster, start_node: StartNode
 ) -> None:
-    """Only what the author named is executed."""
+    """Only programs that the author mapped are executed."""
     async with start_node() as node:
         await cluster.client.create(placed("a", Container(name="main", image="nginx:1.27", command=["/bin/ls"])))
         await cluster.eventually(lambda: waiting_reason(cluster) == "ErrImagePull")
@@ -124,7 +124,7 @@ async def test_a_container_that_crashes_is_restarted_and_then_waits(cluster: Clu
 
 
 async def test_init_containers_prepare_a_volume_for_the_others(cluster: Cluster, start_node: StartNode) -> None:
-    """Containers of a pod share what they mount, under the paths that each of them knows."""
+    """Containers of a pod share their volumes, each under its own mount path."""
     async with start_node() as node:
         mount = [VolumeMount(name="work", mount_path="/data")]
         other = [VolumeMount(name="work", mount_path="/srv/other/place")]
@@ -137,11 +137,11 @@ async def test_init_containers_prepare_a_volume_for_the_others(cluster: Cluster,
         )
         await cluster.client.create(pod)
         await cluster.eventually(lambda: phase_of(cluster) == "Succeeded")
-        assert said(node) == ["ready"]
+        assert output_of(node) == ["ready"]
 
 
 async def test_a_container_sees_its_variables_files_and_address(cluster: Cluster, start_node: StartNode) -> None:
-    """A manifest that was written for a cluster runs unchanged: paths are those of its mounts."""
+    """A manifest for a cluster runs unchanged: paths are those of its mounts."""
     async with start_node() as node:
         await cluster.client.create(ConfigMap(meta("conf", namespace="default"), data={"app.conf": "dir /data/db\n"}))
         await cluster.client.create(Secret(meta("key", namespace="default"), data={"key": b"/data/db is not touched"}))
@@ -166,10 +166,10 @@ async def test_a_container_sees_its_variables_files_and_address(cluster: Cluster
         await cluster.client.create(placed("a", container, volumes=volumes, restart_policy="Never"))
         await cluster.eventually(lambda: phase_of(cluster) in ("Succeeded", "Failed"))
         address = pod_of(cluster).status.pod_ip
-        assert said(node) == ["True", "/data/db is not touched 0o400", f"{address} http://{address}:80 False"]
+        assert output_of(node) == ["True", "/data/db is not touched 0o400", f"{address} http://{address}:80 False"]
 
 
-async def test_a_missing_config_map_is_waited_for(cluster: Cluster, start_node: StartNode) -> None:
+async def test_a_pod_waits_for_a_missing_config_map(cluster: Cluster, start_node: StartNode) -> None:
     """The order in which objects are created does not matter."""
     async with start_node() as node:
         source = ConfigMapVolumeSource(name="late")
@@ -181,11 +181,11 @@ async def test_a_missing_config_map_is_waited_for(cluster: Cluster, start_node: 
         assert waiting_reason(cluster) == "ContainerCreating"
         await cluster.client.create(ConfigMap(meta("late", namespace="default"), data={"k": "here"}))
         await cluster.eventually(lambda: phase_of(cluster) == "Succeeded")
-        assert said(node) == ["here"]
+        assert output_of(node) == ["here"]
 
 
-async def test_a_config_map_that_changes_changes_in_the_volume(cluster: Cluster, start_node: StartNode) -> None:
-    """Programs that reread their configuration can be told anew without a restart."""
+async def test_a_changed_config_map_changes_in_the_volume(cluster: Cluster, start_node: StartNode) -> None:
+    """Programs that reload their configuration need no restart."""
     async with start_node() as node:
         config = await cluster.client.create(ConfigMap(meta("c", namespace="default"), data={"k": "one"}))
         container = script(IDLE, volume_mounts=[VolumeMount(name="c", mount_path="/c")])
@@ -210,7 +210,9 @@ async def test_a_host_path_is_not_provided(cluster: Cluster, start_node: StartNo
         assert not node.pod("a").runs
 
 
-async def test_a_claim_outlives_its_pods_and_goes_with_itself(cluster: Cluster, start_node: StartNode) -> None:
+async def test_a_claim_outlives_its_pods_and_its_files_are_deleted_with_it(
+    cluster: Cluster, start_node: StartNode
+) -> None:
     """A database finds its data again; a deleted claim leaves no files."""
     async with start_node() as node:
         kept = await cluster.client.create(claim("data"))
@@ -218,7 +220,7 @@ async def test_a_claim_outlives_its_pods_and_goes_with_itself(cluster: Cluster, 
         await cluster.eventually(lambda: phase_of(cluster) == "Succeeded")
         await cluster.client.create(with_claim("b", "print(open('/data/x').read())"))
         await cluster.eventually(lambda: phase_of(cluster, "b") == "Succeeded")
-        assert said(node, "b") == ["kept"]
+        assert output_of(node, "b") == ["kept"]
         place = node.options.data / "claims" / "default" / f"data_{kept.uid}"
         assert (place / "x").exists()
         for name in ("a", "b"):
@@ -228,8 +230,8 @@ async def test_a_claim_outlives_its_pods_and_goes_with_itself(cluster: Cluster, 
         await cluster.eventually(lambda: not place.exists())
 
 
-async def test_a_member_of_a_stateful_set_has_the_same_address_again(cluster: Cluster, start_node: StartNode) -> None:
-    """A database that remembers its peers by address finds them."""
+async def test_a_member_of_a_stateful_set_gets_the_same_address_again(cluster: Cluster, start_node: StartNode) -> None:
+    """A database that stores the addresses of its peers finds them."""
     async with start_node() as node:
         members = StatefulSet(
             meta("db", namespace="default"),
@@ -264,7 +266,7 @@ time.sleep(600)
 
 
 async def test_each_pod_can_have_the_same_port_and_is_probed_there(cluster: Cluster, start_node: StartNode) -> None:
-    """Addresses are the pods' own, so ports need no mapping."""
+    """Each pod has its own address, so ports need no mapping."""
     async with start_node() as node:
         probe = Probe(tcp_socket=TCPSocketAction(port=8080), period_seconds=1)
         for name in ("a", "b"):
@@ -275,7 +277,7 @@ async def test_each_pod_can_have_the_same_port_and_is_probed_there(cluster: Clus
         assert len(node.pods) == 2
 
 
-async def test_a_liveness_probe_ends_what_does_not_live(cluster: Cluster, start_node: StartNode) -> None:
+async def test_a_failed_liveness_probe_ends_the_container(cluster: Cluster, start_node: StartNode) -> None:
     """It is then restarted."""
     async with start_node() as node:
         probe = Probe(exec=ExecAction(command=["sh", "-c", "exit 1"]), period_seconds=1, failure_threshold=1)
@@ -285,7 +287,7 @@ async def test_a_liveness_probe_ends_what_does_not_live(cluster: Cluster, start_
 
 
 async def test_hooks_run_inside_the_container(cluster: Cluster, start_node: StartNode, tmp_path: Path) -> None:
-    """After the start, and before the end is asked for."""
+    """After the start, and before the stop signal."""
     async with start_node() as node:
         lifecycle = Lifecycle(
             post_start=LifecycleHandler(exec=ExecAction(command=["sh", "-c", f"echo $ME > {tmp_path}/started"])),
@@ -302,11 +304,13 @@ async def test_hooks_run_inside_the_container(cluster: Cluster, start_node: Star
 STUBBORN = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
 
 
-async def test_a_pod_that_does_not_end_is_killed_after_its_grace(cluster: Cluster, start_node: StartNode) -> None:
-    """And its files are gone with it."""
+async def test_a_pod_that_does_not_stop_is_killed_after_its_grace_period(
+    cluster: Cluster, start_node: StartNode
+) -> None:
+    """Its files are deleted with it."""
     async with start_node() as node:
         await cluster.client.create(placed("a", script(STUBBORN), termination_grace_period_seconds=1))
-        await cluster.eventually(lambda: said(node) == ["up"])
+        await cluster.eventually(lambda: output_of(node) == ["up"])
         pid = node.pod("a").runs["main"].process.pid
         await cluster.client.delete(pod_of(cluster))
         await cluster.eventually(lambda: not cluster.list(Pod))
@@ -315,11 +319,11 @@ async def test_a_pod_that_does_not_end_is_killed_after_its_grace(cluster: Cluste
         assert not names(node.options.data / "pods")
 
 
-async def test_a_pod_that_is_deleted_by_force_is_ended_too(cluster: Cluster, start_node: StartNode) -> None:
-    """Its object is gone at once; its processes follow."""
+async def test_a_pod_deleted_by_force_is_stopped_too(cluster: Cluster, start_node: StartNode) -> None:
+    """Its object is deleted at once; its processes follow."""
     async with start_node() as node:
         await cluster.client.create(placed("a", script(IDLE)))
-        await cluster.eventually(lambda: said(node) == ["up"])
+        await cluster.eventually(lambda: output_of(node) == ["up"])
         pid = node.pod("a").runs["main"].process.pid
         await cluster.client.delete(pod_of(cluster), options=DeleteOptions(grace_period_seconds=0))
         await cluster.eventually(lambda: not node.pods)
@@ -335,23 +339,23 @@ time.sleep(600)
 """
 
 
-async def test_whatever_a_container_started_ends_with_it(cluster: Cluster, start_node: StartNode) -> None:
+async def test_child_processes_end_with_their_container(cluster: Cluster, start_node: StartNode) -> None:
     """Workers of a server do not outlive it, even when it is killed."""
     async with start_node() as node:
         await cluster.client.create(placed("a", script(FAMILY)))
-        await cluster.eventually(lambda: len(said(node)) == 1)
-        child = int(said(node)[0])
+        await cluster.eventually(lambda: len(output_of(node)) == 1)
+        child = int(output_of(node)[0])
         PodFaults(node, "a").kill()
         await cluster.eventually(lambda: not is_alive(child))
 
 
-async def test_a_message_about_the_end_is_shown(cluster: Cluster, start_node: StartNode) -> None:
-    """As a file, or as the last lines of the log."""
+async def test_a_termination_message_is_shown(cluster: Cluster, start_node: StartNode) -> None:
+    """From its file, or the last lines of the log."""
     async with start_node() as node:
-        told = script("open('/dev/termination-log', 'w').write('out of luck'); raise SystemExit(1)")
+        failing = script("open('/dev/termination-log', 'w').write('out of luck'); raise SystemExit(1)")
         logged = script("print('out of words'); raise SystemExit(1)")
         logged.termination_message_policy = "FallbackToLogsOnError"
-        await cluster.client.create(placed("a", told, restart_policy="Never"))
+        await cluster.client.create(placed("a", failing, restart_policy="Never"))
         await cluster.client.create(placed("b", logged, restart_policy="Never"))
         await cluster.eventually(lambda: phase_of(cluster, "a") == "Failed" and phase_of(cluster, "b") == "Failed")
         messages = []

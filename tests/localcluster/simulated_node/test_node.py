@@ -4,11 +4,11 @@ from steersman.localcluster.simulated_node.addresses import Addresses
 from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from tests.localcluster.workloads.making import node_and, template, told
+from tests.localcluster.workloads.making import events_of, node_and, template
 
 
 async def make(cluster: Cluster, name: str = "a", *, restart: str | None = None, **script: str) -> Pod:
-    """Create a pod with instructions, and let a moment pass."""
+    """Create a pod with instructions, and wait a moment."""
     made = template(restart=restart, **script)
     assert made.spec is not None
     assert made.metadata is not None
@@ -18,12 +18,12 @@ async def make(cluster: Cluster, name: str = "a", *, restart: str | None = None,
 
 
 async def phase(cluster: Cluster, name: str = "a") -> str:
-    """Give how far a pod is."""
+    """Return the phase of a pod."""
     return (await cluster.client.get(Pod, name)).status.phase or ""
 
 
-async def test_a_node_is_there_ready_and_alive(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Schedulers and tools look at the node itself, and at its lease."""
+async def test_a_node_is_registered_ready_and_alive(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Schedulers and tools read the node itself, and its lease."""
     async with node_and(cluster):
         await fake_clock.advance(60)
         (node,) = cluster.list(Node)
@@ -36,8 +36,8 @@ async def test_a_node_is_there_ready_and_alive(cluster: Cluster, fake_clock: Fak
         assert (fake_clock.now() - lease.spec.renew_time).total_seconds() <= 10
 
 
-async def test_a_pod_runs_with_an_address_of_its_own(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """What waits for a pod waits for these fields."""
+async def test_a_pod_runs_with_its_own_address(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Code that waits for a pod waits for these fields."""
     async with node_and(cluster):
         await make(cluster, "a", start_after="2s", ready_after="3s")
         await make(cluster, "b")
@@ -56,7 +56,7 @@ async def test_a_pod_runs_with_an_address_of_its_own(cluster: Cluster, fake_cloc
 
 
 async def test_a_crash_shows_its_restarts(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """An operator that looks for crash loops can be tested."""
+    """An operator that detects crash loops can be tested."""
     async with node_and(cluster):
         await make(cluster, fail="CrashLoopBackOff")
         await fake_clock.advance(35)
@@ -70,8 +70,8 @@ async def test_a_crash_shows_its_restarts(cluster: Cluster, fake_clock: FakeCloc
         assert container.last_state.terminated.exit_code == 1
 
 
-async def test_tasks_come_to_an_end(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A pod that is not restarted succeeds, or fails with the code that was asked for."""
+async def test_tasks_end(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A pod that is not restarted succeeds, or fails with the requested code."""
     async with node_and(cluster):
         await make(cluster, "good", restart="Never")
         await make(cluster, "bad", restart="Never", fail="3")
@@ -79,8 +79,8 @@ async def test_tasks_come_to_an_end(cluster: Cluster, fake_clock: FakeClock) -> 
         assert (await phase(cluster, "good"), await phase(cluster, "bad")) == ("Succeeded", "Failed")
 
 
-async def test_a_deletion_is_finished_in_its_time(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A pod is told to end, ends, and only then is it gone."""
+async def test_a_deletion_is_finished_after_the_stop_time(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The pod gets its deletion timestamp, stops, and only then is deleted."""
     async with node_and(cluster):
         pod = await make(cluster, stop_after="5s")
         await cluster.client.delete(pod)
@@ -90,8 +90,8 @@ async def test_a_deletion_is_finished_in_its_time(cluster: Cluster, fake_clock: 
         assert cluster.list(Pod) == []
 
 
-async def test_a_node_that_was_away_goes_on_where_it_was(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Restarting the tool must not restart the pods: their life is a matter of time, not of memory."""
+async def test_a_restarted_node_continues_its_pods(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Restarting the tool must not restart the pods: their state follows from the time, not from memory."""
     async with node_and(cluster):
         await make(cluster, run_for="60s", ready_after="20s")
         await fake_clock.advance(5)
@@ -105,17 +105,17 @@ async def test_a_node_that_was_away_goes_on_where_it_was(cluster: Cluster, fake_
         assert (container.ready, container.restart_count) == (True, 0)
 
 
-async def test_instructions_that_are_not_understood_are_told(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """The pod does not run, and says why."""
+async def test_invalid_instructions_are_reported(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The pod does not run, and its status says why."""
     async with node_and(cluster):
         await make(cluster, ready_after="soon")
         await fake_clock.advance(60)
         assert await phase(cluster) == "Pending"
         text = "simulated.steersman.dev/ready-after: not a duration: 'soon' (write for example '1h30m' or '90s')"
-        assert f"InvalidSimulation: {text}" in told(cluster, "Pod")
+        assert f"InvalidSimulation: {text}" in events_of(cluster, "Pod")
 
 
-def test_an_address_is_nobody_elses() -> None:
+def test_no_two_pods_have_the_same_address() -> None:
     """Two pods with one address would be one endpoint."""
     addresses = Addresses()
     uid, twin = "12345678-0000-0000-0000-000000000000", "12345678-0000-0000-0000-000000000001"

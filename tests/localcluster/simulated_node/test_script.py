@@ -8,18 +8,18 @@ from steersman.objects.meta import meta
 
 
 def pod(restart: str = "Always", **annotations: str) -> Pod:
-    """Make a pod with instructions."""
+    """Return a pod with instructions."""
     named = {f"{PREFIX}{name.replace('_', '-')}": text for name, text in annotations.items()}
     return Pod(meta("a", annotations=named), spec=PodSpec(containers=[Container(name="c")], restart_policy=restart))
 
 
-def test_a_pod_without_instructions_just_works() -> None:
-    """Nobody should have to say anything for pods to run, and for tasks to succeed."""
+def test_a_pod_without_instructions_becomes_ready() -> None:
+    """By default pods run, and tasks succeed."""
     assert Script.of(pod()) == Script()
     assert Script.of(pod("Never")) == Script(run_for=timedelta(seconds=1))
 
 
-def test_instructions_are_read() -> None:
+def test_instructions_are_parsed() -> None:
     """Slow, never ready, short-lived: each is one annotation."""
     script = Script.of(pod(start_after="2s", ready_after="1m30s", never_ready="true", run_for="3s", stop_after="500ms"))
     assert script == Script(
@@ -32,7 +32,7 @@ def test_instructions_are_read() -> None:
 
 
 def test_failures_have_names_or_codes() -> None:
-    """What a kubelet would show is what one writes."""
+    """Authors write the reason that a kubelet would show."""
     assert Script.of(pod(fail="ErrImagePull")).pull_failure == "ErrImagePull"
     assert Script.of(pod(fail="CrashLoopBackOff")).exit_code == 1
     assert Script.of(pod("Never", fail="137")).exit_code == 137
@@ -51,7 +51,7 @@ def test_failures_have_names_or_codes() -> None:
         ({"explode": "true"}, "simulated.steersman.dev/explode is unknown: a simulated node supports fail"),
     ],
 )
-def test_what_is_not_understood_is_refused_with_the_way_out(annotations: dict[str, str], why: str) -> None:
+def test_an_invalid_instruction_is_rejected_with_the_valid_ones(annotations: dict[str, str], why: str) -> None:
     """A typing error must not make a pod healthy that should fail."""
     with pytest.raises(ScriptError) as refused:
         Script.of(pod(**annotations))

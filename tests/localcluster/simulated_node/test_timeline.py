@@ -13,32 +13,32 @@ BEGAN = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def at(seconds: float, script: Script, restart: str = "Always") -> PodObservation:
-    """Look at a pod so many seconds after its node took it on."""
+    """Return the state of a pod that many seconds after its node accepted it."""
     pod = Pod(meta("a", uid="u"), spec=PodSpec(containers=[Container(name="c", image="x")], restart_policy=restart))
     return pod_at(pod, script, BEGAN, BEGAN + timedelta(seconds=seconds), host_ip="h", pod_ip="p")
 
 
 def container(sight: PodObservation) -> tuple[str, int, bool]:
-    """Give the state, the restarts and the readiness of the one container."""
+    """Return the state, the restarts and the readiness of the one container."""
     report = sight.report.containers["c"]
     names = {Waiting: "waiting", Running: "running", Terminated: "terminated"}
     return names[type(report.state)], report.restarts, report.is_ready and isinstance(report.state, Running)
 
 
 def wait(sight: PodObservation) -> float | None:
-    """Give the second at which the pod changes by itself."""
+    """Return the second at which the pod changes by itself."""
     return (sight.until - BEGAN).total_seconds() if sight.until is not None else None
 
 
-def test_a_slow_pod_begins_and_becomes_ready_in_its_time() -> None:
-    """Two delays, one after the other; afterwards nothing changes any more."""
+def test_a_slow_pod_starts_and_becomes_ready_after_its_delays() -> None:
+    """Two delays, one after the other; afterwards nothing changes."""
     script = Script(start_after=timedelta(seconds=2), ready_after=timedelta(seconds=3))
     assert (container(at(1, script)), wait(at(1, script))) == (("waiting", 0, False), 2)
     assert (container(at(2, script)), wait(at(2, script))) == (("running", 0, False), 5)
     assert (container(at(5, script)), wait(at(5, script))) == (("running", 0, True), None)
 
 
-def test_a_container_that_crashes_is_restarted_later_and_later() -> None:
+def test_a_crashing_container_is_restarted_with_growing_delays() -> None:
     """10, 20, 40 seconds of back-off, at most five minutes, as on a real node."""
     script = Script(run_for=timedelta(seconds=1), exit_code=2)
     assert container(at(0.5, script)) == ("running", 0, True)
@@ -56,7 +56,7 @@ def test_a_container_that_crashes_is_restarted_later_and_later() -> None:
     assert (late.until - BEGAN).total_seconds() - 100_000 <= 300
 
 
-def test_what_is_not_restarted_stays_ended() -> None:
+def test_a_container_that_is_not_restarted_stays_terminated() -> None:
     """A task succeeds once; a failure counts once."""
     script = Script(run_for=timedelta(seconds=1))
     for policy in ("Never", "OnFailure"):
@@ -66,8 +66,8 @@ def test_what_is_not_restarted_stays_ended() -> None:
     assert container(at(15, failing, "OnFailure")) == ("waiting", 1, False)
 
 
-def test_an_image_that_is_not_there_is_waited_for_in_vain() -> None:
-    """The reason is the one that the author asked for."""
+def test_a_missing_image_is_never_pulled() -> None:
+    """The reason is the one that the author requested."""
     found = at(60, Script(pull_failure="ImagePullBackOff")).report.containers["c"]
     assert isinstance(found.state, Waiting)
     assert found.state.reason == "ImagePullBackOff"
@@ -85,8 +85,8 @@ def test_an_image_that_is_not_there_is_waited_for_in_vain() -> None:
     st.integers(0, 600),
 )
 @settings(max_examples=60, deadline=None)
-def test_nothing_happens_between_two_looks(script: Script, restart: str, second: int) -> None:
-    """A node that sleeps until the next change misses none: until then everything stays as it is."""
+def test_nothing_changes_before_the_next_computed_change(script: Script, restart: str, second: int) -> None:
+    """A node that sleeps until then misses nothing."""
     now = at(second, script, restart)
     if now.until is None:
         later = at(second + 1000, script, restart)
@@ -98,8 +98,8 @@ def test_nothing_happens_between_two_looks(script: Script, restart: str, second:
     assert at(before + 0.001, script, restart).report != now.report
 
 
-def test_an_end_comes_when_the_pod_is_done_and_at_the_latest_when_its_time_is_up() -> None:
-    """Graceful, but not for ever."""
+def test_a_pod_stops_when_it_is_done_or_at_the_end_of_its_grace_period() -> None:
+    """Graceful, but not forever."""
     pod = Pod(
         meta("a", deletion_timestamp=BEGAN + timedelta(seconds=30), deletion_grace_period_seconds=30),
         spec=PodSpec(containers=[]),

@@ -1,4 +1,4 @@
-"""Workloads as tests write them, and a cluster that runs them: fast pods unless annotations say otherwise."""
+"""Workloads for tests, and a cluster that runs them: pods start fast unless annotations say otherwise."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -39,13 +39,13 @@ async def node_and(cluster: Cluster, *operators: Operator) -> AsyncIterator[Clus
 
 
 def clock_of(cluster: Cluster) -> FakeClock:
-    """Give the clock that the test moves."""
+    """Return the clock that the test advances."""
     assert isinstance(cluster.clock, FakeClock)
     return cluster.clock
 
 
 def template(image: str = "one", *, app: str = "web", restart: str | None = None, **script: str) -> PodTemplateSpec:
-    """Make a template; keyword arguments are what its pods do on a simulated node."""
+    """Return a pod template; keyword arguments are instructions for the simulated node."""
     annotations = {f"{PREFIX}{name.replace('_', '-')}": value for name, value in script.items()}
     return PodTemplateSpec(
         metadata=ObjectMeta(labels={"app": app}, annotations=annotations),
@@ -54,7 +54,7 @@ def template(image: str = "one", *, app: str = "web", restart: str | None = None
 
 
 def selector(app: str = "web") -> LabelSelector:
-    """Select the pods of an app."""
+    """Return a selector for the pods of an app."""
     return LabelSelector(match_labels={"app": app})
 
 
@@ -67,7 +67,7 @@ def deployment(
     script: Mapping[str, str] | None = None,
     **spec: Any,
 ) -> Deployment:
-    """Make a Deployment."""
+    """Return a Deployment."""
     rolling = RollingUpdateDeployment(max_surge=surge, max_unavailable=unavailable)
     strategy = DeploymentStrategy(type="RollingUpdate", rolling_update=rolling)
     defaults = {"strategy": strategy, "selector": selector(), "template": template(image, **(script or {}))}
@@ -75,36 +75,36 @@ def deployment(
 
 
 def replica_set(replicas: int = 2, name: str = "web", **spec: Any) -> ReplicaSet:
-    """Make a ReplicaSet."""
+    """Return a ReplicaSet."""
     defaults: dict[str, Any] = {"selector": selector(), "template": template()}
     return ReplicaSet(meta(name), spec=ReplicaSetSpec(replicas=replicas, **{**defaults, **spec}))
 
 
 def stateful_set(replicas: int = 3, **spec: Any) -> StatefulSet:
-    """Make a StatefulSet."""
+    """Return a StatefulSet."""
     defaults: dict[str, Any] = {"selector": selector("db"), "template": template(app="db"), "service_name": "db"}
     return StatefulSet(meta("db"), spec=StatefulSetSpec(replicas=replicas, **{**defaults, **spec}))
 
 
 def daemon_set(**spec: Any) -> DaemonSet:
-    """Make a DaemonSet."""
+    """Return a DaemonSet."""
     defaults: dict[str, Any] = {"selector": selector("agent"), "template": template(app="agent")}
     return DaemonSet(meta("agent"), spec=DaemonSetSpec(**{**defaults, **spec}))
 
 
 def job(name: str = "work", *, restart: str = "Never", script: Mapping[str, str] | None = None, **spec: Any) -> Job:
-    """Make a Job."""
+    """Return a Job."""
     made = template(app=name, restart=restart, **(script or {}))
     return Job(meta(name), spec=JobSpec(template=made, **spec))
 
 
 def names(cluster: Cluster) -> list[str]:
-    """Give the names of all pods that are not on their way out."""
+    """Return the names of all pods that are not being deleted."""
     return [pod.name for pod in cluster.list(Pod) if not pod.is_deleting]
 
 
-def told(cluster: Cluster, kind: str) -> list[str]:
-    """Give what was told about objects of a kind, as ``Reason: note``, in order of time."""
+def events_of(cluster: Cluster, kind: str) -> list[str]:
+    """Return the events about objects of a kind, as ``Reason: note``, in order of time."""
     events = [event for event in cluster.list(Event) if event.regarding is not None and event.regarding.kind == kind]
     return [f"{event.reason}: {event.note}" for event in sorted(events, key=lambda event: str(event.event_time))]
 

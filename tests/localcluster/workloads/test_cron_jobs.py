@@ -7,32 +7,32 @@ from steersman.objects.meta import meta
 from steersman.objects.times import format_time
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from tests.localcluster.workloads.making import node_and, template, told
+from tests.localcluster.workloads.making import events_of, node_and, template
 
-#: The fake clock begins at midnight, 1 January 2030.
+#: The fake clock starts at midnight, 1 January 2030.
 MINUTE = 1893456000 // 60
 
 
 def cron_job(schedule: str = "*/10 * * * *", *, run_for: str = "1s", **spec: Any) -> CronJob:
-    """Make a CronJob whose pods work for a while."""
+    """Return a CronJob whose pods run for a while."""
     pods = template(app="cron", restart="Never", run_for=run_for)
     made = JobTemplateSpec(metadata=meta(labels={"made": "by-cron"}), spec=JobSpec(template=pods))
     return CronJob(meta("tick"), spec=CronJobSpec(schedule=schedule, job_template=made, **spec))
 
 
 def minutes(cluster: Cluster) -> list[int]:
-    """Give the minutes after midnight of all Jobs there are, by their names."""
+    """Return the minutes after midnight of all existing Jobs, by their names."""
     return sorted(int(one.name.rpartition("-")[2]) - MINUTE for one in cluster.list(Job))
 
 
 def last(cluster: Cluster) -> str:
-    """Give when the CronJob last ran."""
+    """Return when the CronJob last ran."""
     (found,) = cluster.list(CronJob)
     return format_time(found.status.last_schedule_time) if found.status.last_schedule_time is not None else ""
 
 
-async def test_a_job_is_made_each_time_and_the_oldest_are_forgotten(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """One Job for each time that comes round, named by its minute; three that succeeded are kept."""
+async def test_a_job_is_created_each_time_and_the_oldest_are_deleted(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """One Job for each scheduled time, named by its minute; three successful ones are kept."""
     async with node_and(cluster, cron_jobs.operator, jobs.operator):
         await cluster.client.create(cron_job(run_for="20s"))
         await fake_clock.advance(9 * 60)
@@ -49,11 +49,11 @@ async def test_a_job_is_made_each_time_and_the_oldest_are_forgotten(cluster: Clu
         assert cluster.list(CronJob)[0].status.active is None
         assert cluster.list(CronJob)[0].status.last_successful_time is not None
         text = f"SawCompletedJob: Saw completed job: {first.name}, condition: Complete"
-        assert text in told(cluster, "CronJob")
+        assert text in events_of(cluster, "CronJob")
 
 
-async def test_after_a_pause_only_the_last_missed_time_is_made_up_for(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A laptop that slept for a night must not begin fifty jobs in the morning."""
+async def test_after_a_pause_only_the_last_missed_time_is_run(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A laptop that slept for a night must not start fifty jobs in the morning."""
     async with node_and(cluster, cron_jobs.operator, jobs.operator):
         await cluster.client.create(cron_job())
         await fake_clock.advance(15 * 60)
@@ -61,11 +61,11 @@ async def test_after_a_pause_only_the_last_missed_time_is_made_up_for(cluster: C
     async with node_and(cluster, cron_jobs.operator, jobs.operator):
         await fake_clock.advance(60)
         assert minutes(cluster) == [10, 8 * 60 + 10]
-        assert not any(line.startswith("TooMany") for line in told(cluster, "CronJob"))
+        assert not any(line.startswith("TooMany") for line in events_of(cluster, "CronJob"))
 
 
-async def test_very_many_missed_times_are_told(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """More than a hundred missed times point to a wrong clock; the last one is still made up for."""
+async def test_very_many_missed_times_are_reported(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """More than a hundred missed times point to a wrong clock; the last one still runs."""
     async with cluster.running(cron_jobs.operator):
         await cluster.client.create(cron_job("* * * * *", suspend=True))
     await fake_clock.advance(5 * 3600)
@@ -73,11 +73,11 @@ async def test_very_many_missed_times_are_told(cluster: Cluster, fake_clock: Fak
         await cluster.client.patch(cluster.list(CronJob)[0], {"spec": {"suspend": False}})
         await fake_clock.advance(1)
         assert len(minutes(cluster)) == 1
-        assert any(line.startswith("TooManyMissedTimes") for line in told(cluster, "CronJob"))
+        assert any(line.startswith("TooManyMissedTimes") for line in events_of(cluster, "CronJob"))
 
 
-async def test_a_time_that_is_too_long_ago_is_not_made_up_for(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A report that is due at night is no use at noon: whoever says so by a deadline is spared it."""
+async def test_a_time_before_the_starting_deadline_is_not_run(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A report that is due at night is useless at noon; users set a deadline to prevent it."""
     async with cluster.running(cron_jobs.operator):
         await cluster.client.create(cron_job("0 3 * * *", starting_deadline_seconds=600, suspend=True))
         await fake_clock.advance(5 * 3600)
@@ -86,13 +86,13 @@ async def test_a_time_that_is_too_long_ago_is_not_made_up_for(cluster: Cluster, 
         assert minutes(cluster) == []
 
 
-async def test_concurrency_is_as_the_policy_says(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A slow job: allowed to overlap, waited for, or replaced."""
+async def test_the_concurrency_policy_is_applied(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A slow job may overlap, is waited for, or is replaced."""
     async with node_and(cluster, cron_jobs.operator, jobs.operator):
         tick = await cluster.client.create(cron_job(run_for="15m", concurrency_policy="Forbid"))
         await fake_clock.advance(24 * 60)
         assert minutes(cluster) == [10], "the second had to wait"
-        assert any(line.startswith("JobAlreadyActive") for line in told(cluster, "CronJob"))
+        assert any(line.startswith("JobAlreadyActive") for line in events_of(cluster, "CronJob"))
         await fake_clock.advance(2 * 60)
         assert minutes(cluster) == [10, 20], "it was made up for when the first was done"
         await cluster.client.patch(tick, {"spec": {"concurrencyPolicy": "Replace"}})
@@ -103,7 +103,7 @@ async def test_concurrency_is_as_the_policy_says(cluster: Cluster, fake_clock: F
         assert minutes(cluster) == [10, 30, 40]
 
 
-async def test_a_schedule_keeps_to_its_time_zone(cluster: Cluster, fake_clock: FakeClock) -> None:
+async def test_a_schedule_uses_its_time_zone(cluster: Cluster, fake_clock: FakeClock) -> None:
     """Five in the morning in Tokyo is eight in the evening in London."""
     async with cluster.running(cron_jobs.operator):
         await cluster.client.create(cron_job("0 5 * * *", time_zone="Asia/Tokyo"))
@@ -114,8 +114,8 @@ async def test_a_schedule_keeps_to_its_time_zone(cluster: Cluster, fake_clock: F
         assert shown == "2030-01-02T05:00:00+09:00"
 
 
-async def test_a_suspended_schedule_begins_nothing(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Whoever suspends a schedule has a reason."""
+async def test_a_suspended_schedule_starts_nothing(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A user suspends it for a reason."""
     async with cluster.running(cron_jobs.operator):
         await cluster.client.create(cron_job(suspend=True))
         await fake_clock.advance(3600)

@@ -28,13 +28,13 @@ async def three_nodes(cluster: Cluster) -> AsyncIterator[None]:
 
 
 def status(cluster: Cluster) -> DaemonSetStatus:
-    """Give the status of the one DaemonSet."""
+    """Return the status of the one DaemonSet."""
     (found,) = cluster.list(DaemonSet)
     return found.status
 
 
 def images(cluster: Cluster) -> dict[str, list[str]]:
-    """Give the images of the pods on each node."""
+    """Return the images of the pods on each node."""
     found: dict[str, list[str]] = {}
     for pod in cluster.list(Pod):
         found.setdefault(pod.spec.node_name or "", []).append(pod.spec.containers[0].image or "")
@@ -42,7 +42,7 @@ def images(cluster: Cluster) -> dict[str, list[str]]:
 
 
 async def test_every_node_has_one_pod(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Also a node that comes later, and one that is cordoned; a node that goes takes its pod along."""
+    """Also a node that is added later, and one that is cordoned; the pod of a deleted node is deleted."""
     async with three_nodes(cluster):
         await cluster.client.create(daemon_set())
         await fake_clock.advance(0)
@@ -60,8 +60,8 @@ async def test_every_node_has_one_pod(cluster: Cluster, fake_clock: FakeClock) -
         assert images(cluster) == {"a": ["one"], "b": ["one"], "c": ["one"]}
 
 
-async def test_a_selector_chooses_nodes(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A driver belongs where its hardware is: it comes and goes with a label of the node."""
+async def test_a_node_selector_is_applied(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A driver runs where its hardware is: it follows a label of the node."""
     async with three_nodes(cluster):
         made = daemon_set()
         assert made.spec.template.spec is not None
@@ -79,8 +79,8 @@ async def test_a_selector_chooses_nodes(cluster: Cluster, fake_clock: FakeClock)
         assert status(cluster).desired_number_scheduled == 0
 
 
-async def test_an_update_leaves_one_node_alone_at_a_time(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Logs of one node may be late, those of all may not."""
+async def test_an_update_replaces_the_pod_of_one_node_at_a_time(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The agent may be missing on one node for a moment, but not on all."""
     async with three_nodes(cluster):
         agent = await cluster.client.create(daemon_set(template=template(app="agent", ready_after="5s")))
         await fake_clock.advance(6)
@@ -95,8 +95,10 @@ async def test_an_update_leaves_one_node_alone_at_a_time(cluster: Cluster, fake_
         assert sorted(one.revision for one in cluster.list(ControllerRevision)) == [1, 2]
 
 
-async def test_a_surge_runs_the_new_pod_before_the_old_one_goes(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Whoever cannot do without its agent for a moment has two for a moment."""
+async def test_with_surge_the_new_pod_runs_before_the_old_one_is_deleted(
+    cluster: Cluster, fake_clock: FakeClock
+) -> None:
+    """A node that always needs its agent has two for a moment."""
     async with three_nodes(cluster):
         rolling = RollingUpdateDaemonSet(max_surge=1, max_unavailable=0)
         strategy = DaemonSetUpdateStrategy(type="RollingUpdate", rolling_update=rolling)
@@ -112,8 +114,8 @@ async def test_a_surge_runs_the_new_pod_before_the_old_one_goes(cluster: Cluster
         assert images(cluster) == {"a": ["two"], "b": ["two"], "c": ["two"]}
 
 
-async def test_on_delete_waits_for_people(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Some replace the pods of a node when they work on that node."""
+async def test_on_delete_waits_for_users(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Some users replace the pods of a node when they maintain that node."""
     async with three_nodes(cluster):
         agent = await cluster.client.create(daemon_set(update_strategy=DaemonSetUpdateStrategy(type="OnDelete")))
         await fake_clock.advance(0)

@@ -1,4 +1,4 @@
-"""Rollouts, whole, in virtual time: what kubectl and people see of them, and what must hold at every moment."""
+"""Complete rollouts in virtual time: what kubectl shows of them, and what must hold at every moment."""
 
 import pytest
 
@@ -12,31 +12,31 @@ from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Lose, Refuse
 from tests.localcluster.workloads.making import (
     deployment,
+    events_of,
     node_and,
     replica_set,
     selector,
     set_image,
     template,
-    told,
 )
 
 OPERATORS = (deployments.operator, replica_sets.operator)
 
 
 def only(cluster: Cluster) -> Deployment:
-    """Give the one Deployment there is."""
+    """Return the only Deployment."""
     (found,) = cluster.list(Deployment)
     return found
 
 
 def condition(cluster: Cluster, kind: str) -> tuple[str, str, str]:
-    """Give what a condition of the Deployment says."""
+    """Return a condition of the Deployment as text."""
     (found,) = [one for one in only(cluster).status.conditions or () if one.type == kind]
     return found.status, found.reason or "", found.message or ""
 
 
 def sizes(cluster: Cluster) -> list[int]:
-    """Give the sizes of all ReplicaSets, in the order of their revisions."""
+    """Return the sizes of all ReplicaSets, in the order of their revisions."""
     ordered = sorted(cluster.list(ReplicaSet), key=lambda one: int(one.annotations[deployments.REVISION]))
     return [one.spec.replicas or 0 for one in ordered]
 
@@ -44,10 +44,10 @@ def sizes(cluster: Cluster) -> list[int]:
 @pytest.mark.parametrize(
     ("replicas", "surge", "unavailable"), [(4, 1, 0), (4, 0, 1), (5, 2, 2), (3, "25%", "25%"), (2, 0, "10%")]
 )
-async def test_a_rollout_keeps_its_limits_at_every_moment(
+async def test_a_rollout_respects_its_limits_at_every_moment(
     cluster: Cluster, fake_clock: FakeClock, replicas: int, surge: int | str, unavailable: int | str
 ) -> None:
-    """Whoever allows one pod more and none less must never see two more or one less, not for an instant."""
+    """With maxSurge 1 and maxUnavailable 0 there must never be two more or one less, not even for an instant."""
     most = replicas + {"25%": 1, 1: 1, 0: 0, 2: 2}[surge]
     least = replicas - {"25%": 0, 0: 0, 1: 1, 2: 2, "10%": 1}[unavailable]
     seen: list[tuple[int, int]] = []
@@ -70,7 +70,7 @@ async def test_a_rollout_keeps_its_limits_at_every_moment(
 
 
 async def test_a_deployment_becomes_available_and_says_so(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """The status is read by kubectl, by other controllers and by people: it must be what Kubernetes writes."""
+    """kubectl, other controllers and users read the status: it must be what Kubernetes writes."""
     async with node_and(cluster, *OPERATORS):
         await cluster.client.create(deployment(2, script={"ready_after": "5s"}))
         await fake_clock.advance(1)
@@ -93,11 +93,13 @@ async def test_a_deployment_becomes_available_and_says_so(cluster: Cluster, fake
         assert condition(cluster, "Available") == ("True", "MinimumReplicasAvailable", text)
         text = f'ReplicaSet "{found.name}" has successfully progressed.'
         assert condition(cluster, "Progressing") == ("True", "NewReplicaSetAvailable", text)
-        assert told(cluster, "Deployment") == [f"ScalingReplicaSet: Scaled up replica set {found.name} from 0 to 2"]
+        assert events_of(cluster, "Deployment") == [
+            f"ScalingReplicaSet: Scaled up replica set {found.name} from 0 to 2"
+        ]
 
 
-async def test_a_replica_set_is_made_as_kubernetes_makes_it(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Labels, annotations and selector are what rollbacks, `kubectl rollout` and other tools go by."""
+async def test_a_replica_set_is_created_as_by_kubernetes(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Rollbacks, `kubectl rollout` and other tools depend on labels, annotations and selector."""
     async with node_and(cluster, *OPERATORS):
         made = deployment(2)
         made.annotations["note"] = "hi"
@@ -119,10 +121,8 @@ async def test_a_replica_set_is_made_as_kubernetes_makes_it(cluster: Cluster, fa
         assert {pod.labels["pod-template-hash"] for pod in cluster.list(Pod)} == {name}
 
 
-async def test_a_rollout_that_makes_no_progress_fails_and_can_be_taken_back(
-    cluster: Cluster, fake_clock: FakeClock
-) -> None:
-    """A bad image must be told within the deadline; the old pods go on, and the old template brings everything back."""
+async def test_a_rollout_without_progress_fails_and_can_be_undone(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A bad image is reported at the deadline; the old pods keep running, and the old template restores everything."""
     async with node_and(cluster, *OPERATORS):
         web = await cluster.client.create(deployment(4, progress_deadline_seconds=30))
         await fake_clock.advance(1)
@@ -158,7 +158,7 @@ def _newest(cluster: Cluster) -> list[ReplicaSet]:
 
 
 async def test_a_paused_rollout_waits_but_scales(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Several changes are made in one rollout by pausing; meanwhile the number of pods is still somebody's business."""
+    """Pausing combines several changes in one rollout; meanwhile the Deployment can still be scaled."""
     async with node_and(cluster, *OPERATORS):
         web = await cluster.client.create(deployment(2))
         await fake_clock.advance(1)
@@ -178,7 +178,7 @@ async def test_a_paused_rollout_waits_but_scales(cluster: Cluster, fake_clock: F
 
 
 async def test_recreate_never_has_old_and_new_pods_at_once(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Who chooses Recreate has something that two versions must not touch at the same time."""
+    """With Recreate two versions must not run at the same time."""
     images: list[set[str | None]] = []
     async with node_and(cluster, *OPERATORS), cluster.informer(Pod) as pods:
         made = deployment(3, strategy=DeploymentStrategy(type="Recreate"), script={"stop_after": "5s"})
@@ -199,8 +199,8 @@ async def test_recreate_never_has_old_and_new_pods_at_once(cluster: Cluster, fak
     assert {"one", "two"} not in images
 
 
-async def test_only_so_many_old_revisions_are_kept(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Every template leaves a ReplicaSet behind: without a limit they would pile up for ever."""
+async def test_old_revisions_are_limited(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Every template leaves a ReplicaSet behind: without a limit they would accumulate."""
     async with node_and(cluster, *OPERATORS):
         web = await cluster.client.create(deployment(1, revision_history_limit=2))
         for number in range(5):
@@ -210,8 +210,8 @@ async def test_only_so_many_old_revisions_are_kept(cluster: Cluster, fake_clock:
         assert revisions == [4, 5, 6]
 
 
-async def test_pods_must_stay_ready_for_a_while_to_count(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Pods that are ready and crash a moment later must not carry a rollout on."""
+async def test_pods_count_only_after_min_ready_seconds(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Pods that crash soon after they become ready must not advance a rollout."""
     async with node_and(cluster, *OPERATORS):
         web = await cluster.client.create(deployment(2, min_ready_seconds=10, surge=1, unavailable=0))
         await fake_clock.advance(9)
@@ -226,8 +226,8 @@ async def test_pods_must_stay_ready_for_a_while_to_count(cluster: Cluster, fake_
         assert sizes(cluster) == [0, 2]
 
 
-async def test_scaling_in_the_middle_of_a_rollout_keeps_proportions(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A load peak during a rollout must not send all new pods to a version that nobody trusts yet."""
+async def test_scaling_during_a_rollout_keeps_proportions(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A load peak during a rollout must not create only pods of the new version, which is not proven yet."""
     async with node_and(cluster, *OPERATORS):
         web = await cluster.client.create(deployment(2))
         await fake_clock.advance(1)
@@ -239,8 +239,8 @@ async def test_scaling_in_the_middle_of_a_rollout_keeps_proportions(cluster: Clu
         assert sizes(cluster) == [3, 2], "what a real controller manager makes of the same"
 
 
-async def test_pods_that_are_refused_are_told_and_tried_again(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A quota that is used up shows in the Deployment itself, and goes away with its cause."""
+async def test_rejected_pods_are_reported_and_retried(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The Deployment reports an exhausted quota, and the report ends with its cause."""
     async with node_and(cluster, *OPERATORS):
         cluster.faults.inject(Refuse(403, "Forbidden"), method="POST", path="/pods", times=3)
         await cluster.client.create(deployment(1))
@@ -251,8 +251,8 @@ async def test_pods_that_are_refused_are_told_and_tried_again(cluster: Cluster, 
         assert [one.type for one in only(cluster).status.conditions or ()].count("ReplicaFailure") == 0
 
 
-async def test_a_lost_answer_makes_no_second_replica_set(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """The server made it, and the answer never came: it is found again under its name."""
+async def test_a_lost_answer_does_not_cause_a_second_replica_set(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The server created it, but the answer was lost: it is found by its name."""
     async with node_and(cluster, *OPERATORS):
         cluster.faults.inject(Lose(), method="POST", path="/replicasets", times=1)
         cluster.faults.hold("/replicasets")
@@ -264,8 +264,8 @@ async def test_a_lost_answer_makes_no_second_replica_set(cluster: Cluster, fake_
         assert only(cluster).status.collision_count is None
 
 
-async def test_a_name_that_is_taken_is_avoided(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Two templates may have one hash: the second gets another name, and nobody's pods are taken over."""
+async def test_a_name_that_is_in_use_is_avoided(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Two templates may have the same hash: the second gets another name, and no pods of others are taken over."""
     async with node_and(cluster, *OPERATORS):
         web = deployment(1)
         await cluster.client.create(web)

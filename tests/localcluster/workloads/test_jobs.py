@@ -14,17 +14,17 @@ from steersman.localcluster.workloads.jobs.counts import FINALIZER, format_index
 from steersman.protocol.options import DeleteOptions, PropagationPolicy
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from tests.localcluster.workloads.making import job, names, node_and, told
+from tests.localcluster.workloads.making import events_of, job, names, node_and
 
 
 def status(cluster: Cluster) -> JobStatus:
-    """Give the status of the one Job."""
+    """Return the status of the one Job."""
     (found,) = cluster.list(Job)
     return found.status
 
 
 def conditions(cluster: Cluster) -> list[tuple[str, str, str]]:
-    """Give what the conditions of the Job say."""
+    """Return the conditions of the Job as text."""
     return [(one.type, one.status, one.reason or "") for one in status(cluster).conditions or ()]
 
 
@@ -48,11 +48,11 @@ async def test_a_job_runs_until_enough_pods_have_succeeded(cluster: Cluster, fak
         assert ended - began == timedelta(seconds=3)
         assert len(cluster.list(Pod)) == 5
         assert all(FINALIZER not in pod.metadata.finalizers for pod in cluster.list(Pod))
-        assert told(cluster, "Job")[-1] == "Completed: Job completed"
+        assert events_of(cluster, "Job")[-1] == "Completed: Job completed"
 
 
-async def test_failures_are_tried_again_later_and_later(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """10, 20, 40 seconds between failures, and after the limit no more."""
+async def test_failures_are_retried_with_growing_delays(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """10, 20, 40 seconds between failures, and no more after the limit."""
     births: list[float] = []
     async with node_and(cluster, jobs.operator), cluster.informer(Pod) as pods:
         pods.handle(added=lambda _: births.append(fake_clock.monotonic()))
@@ -65,11 +65,11 @@ async def test_failures_are_tried_again_later_and_later(cluster: Cluster, fake_c
             ("FailureTarget", "True", "BackoffLimitExceeded"),
             ("Failed", "True", "BackoffLimitExceeded"),
         ]
-        assert "BackoffLimitExceeded: Job has reached the specified backoff limit" in told(cluster, "Job")
+        assert "BackoffLimitExceeded: Job has reached the specified backoff limit" in events_of(cluster, "Job")
 
 
 async def test_restarts_inside_a_pod_count_as_failures_too(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """With OnFailure the pod stays and its container is restarted: the limit holds all the same."""
+    """With OnFailure the pod stays and its container is restarted: the limit still holds."""
     async with node_and(cluster, jobs.operator):
         await cluster.client.create(job(restart="OnFailure", backoff_limit=2, script={"fail": "1"}))
         await fake_clock.advance(25)
@@ -80,8 +80,8 @@ async def test_restarts_inside_a_pod_count_as_failures_too(cluster: Cluster, fak
         assert cluster.list(Pod) == []
 
 
-async def test_a_job_that_takes_too_long_is_ended(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Its pods are deleted at the deadline, and it has failed when the last of them is gone."""
+async def test_a_job_that_takes_too_long_fails(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Its pods are deleted at the deadline, and it has failed when the last of them is deleted."""
     async with node_and(cluster, jobs.operator):
         made = job(
             active_deadline_seconds=30, parallelism=2, completions=2, script={"run_for": "1h", "stop_after": "5s"}
@@ -97,8 +97,8 @@ async def test_a_job_that_takes_too_long_is_ended(cluster: Cluster, fake_clock: 
         assert cluster.list(Pod) == []
 
 
-async def test_a_suspended_job_has_no_pods_and_loses_no_count(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Queues hold jobs back and let them go: what a suspension ends is nobody's failure."""
+async def test_a_suspended_job_has_no_pods_and_keeps_its_counts(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Queues suspend and resume jobs: pods that a suspension ends are not failures."""
     async with node_and(cluster, jobs.operator):
         work = await cluster.client.create(job(suspend=True, script={"run_for": "10s"}))
         await fake_clock.advance(5)
@@ -118,8 +118,8 @@ async def test_a_suspended_job_has_no_pods_and_loses_no_count(cluster: Cluster, 
         assert conditions(cluster)[-1] == ("Complete", "True", "CompletionsReached")
 
 
-async def test_indexed_pods_know_their_number(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Each number is worked on once, by a pod that finds it in its environment and its name."""
+async def test_indexed_pods_get_their_index(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Each index is processed once, by a pod that finds it in its environment and its name."""
     async with node_and(cluster, jobs.operator):
         await cluster.client.create(job(completions=3, parallelism=2, completion_mode="Indexed"))
         await fake_clock.advance(0.5)
@@ -134,8 +134,8 @@ async def test_indexed_pods_know_their_number(cluster: Cluster, fake_clock: Fake
         assert conditions(cluster)[-1][0] == "Complete"
 
 
-async def test_a_finished_job_goes_when_its_time_is_up(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Nobody cleans up after hundreds of finished jobs by hand."""
+async def test_a_finished_job_is_deleted_after_its_ttl(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Users should not have to delete hundreds of finished jobs."""
     async with node_and(cluster, jobs.operator, finished_jobs.operator):
         await cluster.client.create(job(ttl_seconds_after_finished=60))
         await fake_clock.advance(30)
@@ -146,8 +146,10 @@ async def test_a_finished_job_goes_when_its_time_is_up(cluster: Cluster, fake_cl
 
 
 @pytest.mark.parametrize("policy", ["Background", "Foreground"])
-async def test_pods_of_a_deleted_job_can_go(cluster: Cluster, fake_clock: FakeClock, policy: PropagationPolicy) -> None:
-    """The finalizer that keeps pods until they are counted must not keep them when nobody counts any more."""
+async def test_pods_of_a_deleted_job_can_be_deleted(
+    cluster: Cluster, fake_clock: FakeClock, policy: PropagationPolicy
+) -> None:
+    """The finalizer that keeps pods until they are counted must not block them once the job is deleted."""
     async with node_and(cluster, jobs.operator):
         work = await cluster.client.create(job(script={"run_for": "1h"}))
         await fake_clock.advance(1)
@@ -158,8 +160,8 @@ async def test_pods_of_a_deleted_job_can_go(cluster: Cluster, fake_clock: FakeCl
         assert cluster.list(Pod) == []
 
 
-async def test_a_pod_that_somebody_deletes_is_replaced(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A node that is drained must not end a job: the pod counts as failed and another one begins."""
+async def test_a_deleted_pod_is_replaced(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Draining a node must not end a job: the pod counts as failed and another one starts."""
     async with node_and(cluster, jobs.operator):
         await cluster.client.create(job(script={"run_for": "20s"}))
         await fake_clock.advance(1)
@@ -171,8 +173,8 @@ async def test_a_pod_that_somebody_deletes_is_replaced(cluster: Cluster, fake_cl
         assert (status(cluster).failed, status(cluster).succeeded) == (1, 1)
 
 
-async def test_what_is_not_carried_out_is_told(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Nobody should wonder for hours why a policy has no effect on a laptop."""
+async def test_unsupported_fields_are_reported(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Users should not wonder for hours why a policy has no effect on a laptop."""
     async with node_and(cluster, jobs.operator):
         rule = PodFailurePolicyRule(
             action="FailJob", on_pod_conditions=[Pattern(type="DisruptionTarget", status="True")]
@@ -180,16 +182,16 @@ async def test_what_is_not_carried_out_is_told(cluster: Cluster, fake_clock: Fak
         await cluster.client.create(job(pod_failure_policy=PodFailurePolicy(rules=[rule])))
         await fake_clock.advance(1)
         text = "spec.podFailurePolicy is not carried out by this local cluster: failures are all counted"
-        assert f"NotSimulated: {text}" in told(cluster, "Job")
+        assert f"NotSimulated: {text}" in events_of(cluster, "Job")
 
 
 @given(st.sets(st.integers(0, 40)))
-def test_numbers_are_written_and_read(numbers: set[int]) -> None:
+def test_indexes_are_formatted_and_parsed(numbers: set[int]) -> None:
     """Thousands of completions fit into one line, and none is lost."""
     assert set(parse_indexes(format_indexes(numbers))) == numbers
 
 
-def test_neighbours_are_written_as_kubernetes_writes_them() -> None:
+def test_adjacent_indexes_are_formatted_as_by_kubernetes() -> None:
     """Two in a row are listed, more are a range."""
     assert format_indexes({0, 1, 3}) == "0,1,3"
     assert format_indexes({7, 1, 2, 3, 5}) == "1-3,5,7"

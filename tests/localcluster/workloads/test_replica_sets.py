@@ -9,13 +9,13 @@ from steersman.protocol.options import DeleteOptions
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Refuse
-from tests.localcluster.workloads.making import names, node_and, replica_set, template, told
+from tests.localcluster.workloads.making import events_of, names, node_and, replica_set, template
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def pod(name: str, *, node: str = "n", phase: str = "Running", ready_for: int | None = 60, restarts: int = 0) -> Pod:
-    """Make a pod as a server has it."""
+    """Return a pod as a server returns it."""
     conditions = []
     if ready_for is not None:
         since = NOW - timedelta(seconds=ready_for)
@@ -28,8 +28,8 @@ def pod(name: str, *, node: str = "n", phase: str = "Running", ready_for: int | 
     )
 
 
-def test_what_is_least_missed_goes_first() -> None:
-    """Scaling down must not end the pod that serves and keep the one that crashes."""
+def test_the_least_useful_pod_is_deleted_first() -> None:
+    """Scaling down must not delete the pod that serves and keep the one that crashes."""
     cheap = pod("cheap")
     cheap.annotations[DELETION_COST] = "-5"
     order = [
@@ -44,8 +44,8 @@ def test_what_is_least_missed_goes_first() -> None:
     assert [one.name for one in by_dispensability(reversed(order), NOW)] == [one.name for one in order]
 
 
-async def test_pods_that_go_are_replaced_and_surplus_goes(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """As many as wanted, whatever anybody does to them."""
+async def test_missing_pods_are_replaced_and_surplus_pods_deleted(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """There are as many as desired, whatever other clients do."""
     async with node_and(cluster, replica_sets.operator):
         web = await cluster.client.create(replica_set(2))
         await cluster.settle()
@@ -59,11 +59,11 @@ async def test_pods_that_go_are_replaced_and_surplus_goes(cluster: Cluster, fake
         await fake_clock.advance(0)
         assert len(names(cluster)) == 1
         assert cluster.list(ReplicaSet)[0].status.replicas == 1
-        assert [line.split(": ")[0] for line in told(cluster, "ReplicaSet")].count("SuccessfulDelete") == 1
+        assert [line.split(": ")[0] for line in events_of(cluster, "ReplicaSet")].count("SuccessfulDelete") == 1
 
 
-async def test_orphans_that_match_are_adopted_and_strangers_released(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Labels decide: taking a pod out of a ReplicaSet to look at it is a change of one label."""
+async def test_matching_orphans_are_adopted_and_others_released(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Labels decide: changing one label takes a pod out of a ReplicaSet for inspection."""
     async with node_and(cluster, replica_sets.operator):
         spec = template().spec
         assert spec is not None
@@ -82,7 +82,7 @@ async def test_orphans_that_match_are_adopted_and_strangers_released(cluster: Cl
 
 
 async def test_orphaned_pods_outlive_their_replica_set(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A ReplicaSet that is made anew under the same selector takes the pods over, without a restart."""
+    """A ReplicaSet that is created again with the same selector takes the pods over, without a restart."""
     async with node_and(cluster, replica_sets.operator):
         web = await cluster.client.create(replica_set(2))
         await fake_clock.advance(0)
@@ -97,8 +97,8 @@ async def test_orphaned_pods_outlive_their_replica_set(cluster: Cluster, fake_cl
         assert {one.controller.uid for one in cluster.list(Pod) if one.controller} == {heir.uid}
 
 
-async def test_many_pods_are_begun_slowly(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A server that refuses pods is asked for one, not for five hundred."""
+async def test_many_pods_are_created_slowly(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A server that rejects pods gets one request, not five hundred."""
     async with node_and(cluster, replica_sets.operator):
         cluster.faults.inject(Refuse(403, "Forbidden"), method="POST", path="/pods", times=1)
         await cluster.client.create(replica_set(20))

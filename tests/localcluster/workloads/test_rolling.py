@@ -21,7 +21,7 @@ START = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def replica_set(name: str, size: int, available: int, age: int = 0) -> ReplicaSet:
-    """Make a ReplicaSet as a server has it."""
+    """Return a ReplicaSet as a server returns it."""
     born = START - timedelta(minutes=age)
     return ReplicaSet(
         meta(name, creation_timestamp=born),
@@ -40,16 +40,16 @@ def replica_set(name: str, size: int, available: int, age: int = 0) -> ReplicaSe
         (2, 1, 5, Limits(1, 2)),
     ],
 )
-def test_percentages_are_rounded_so_that_a_rollout_can_move(
+def test_percentages_are_rounded_so_that_a_rollout_can_progress(
     replicas: int, surge: int | str, unavailable: int | str, expected: Limits
 ) -> None:
-    """Room to grow is rounded up, room to shrink down, and there is always room for one step."""
+    """MaxSurge is rounded up, maxUnavailable down, and one step is always possible."""
     assert limits(deployment(replicas, surge=surge, unavailable=unavailable)) == expected
 
 
 @st.composite
 def rollouts(draw: st.DrawFn) -> tuple[Deployment, list[ReplicaSet], ReplicaSet]:
-    """Give a Deployment in the middle of a rollout, with any sizes that its limits allow."""
+    """Generate a Deployment in the middle of a rollout, with any sizes that its limits allow."""
     replicas = draw(st.integers(1, 8))
     web = deployment(replicas, surge=draw(st.integers(0, 3)), unavailable=draw(st.integers(0, 3)))
     room = max_replicas(web)
@@ -63,8 +63,8 @@ def rollouts(draw: st.DrawFn) -> tuple[Deployment, list[ReplicaSet], ReplicaSet]
 
 @given(rollouts())
 @settings(max_examples=100, deadline=None)
-def test_no_step_leaves_the_limits(state: tuple[Deployment, list[ReplicaSet], ReplicaSet]) -> None:
-    """Whatever the sizes are: never more pods than allowed, and no healthy pod is given up that is needed."""
+def test_no_step_violates_the_limits(state: tuple[Deployment, list[ReplicaSet], ReplicaSet]) -> None:
+    """At any sizes: never more pods than allowed, and no needed healthy pod is deleted."""
     web, old, new = state
     replicas, allowed = web.spec.replicas or 0, limits(web)
     grown = new_size(web, [*old, new], new)
@@ -84,8 +84,8 @@ def test_no_step_leaves_the_limits(state: tuple[Deployment, list[ReplicaSet], Re
 
 @given(rollouts())
 @settings(max_examples=100, deadline=None)
-def test_a_rollout_whose_pods_are_all_healthy_goes_on(state: tuple[Deployment, list[ReplicaSet], ReplicaSet]) -> None:
-    """There is always a next step until the new template has all pods: a rollout never gets stuck by itself."""
+def test_a_rollout_of_healthy_pods_continues(state: tuple[Deployment, list[ReplicaSet], ReplicaSet]) -> None:
+    """There is always a next step until the new template has all pods."""
     web, old, new = state
     for one in [*old, new]:
         one.status.available_replicas = one.spec.replicas
@@ -95,8 +95,8 @@ def test_a_rollout_whose_pods_are_all_healthy_goes_on(state: tuple[Deployment, l
     assert is_done or grows or shrinks
 
 
-def test_unhealthy_old_pods_go_first() -> None:
-    """Giving up what does not work costs nothing."""
+def test_unhealthy_old_pods_are_deleted_first() -> None:
+    """Deleting a pod that does not work costs nothing."""
     web = deployment(4, surge=1, unavailable=1)
     sick = replica_set("sick", 2, 0, age=1)
     well = replica_set("well", 2, 2, age=2)
@@ -104,7 +104,7 @@ def test_unhealthy_old_pods_go_first() -> None:
     assert {step.replica_set.name: step.size for step in steps} == {"sick": 0}
 
 
-def test_scaling_shares_by_size() -> None:
+def test_scaling_is_proportional() -> None:
     """The figures are those of a real controller manager: 2 of 3 and 1 of 3 of five pods."""
     web = deployment(4)
     old, new = replica_set("old", 2, 2, age=1), replica_set("new", 1, 0)

@@ -13,14 +13,14 @@ from tests.localcluster.workloads.making import node_and
 
 
 def pod(name: str, *, port: int = 8080, **script: str) -> Pod:
-    """Make a pod with a named port."""
+    """Return a pod with a named port."""
     annotations = {f"{PREFIX}{key.replace('_', '-')}": value for key, value in script.items()}
     container = Container(name="main", image="one", ports=[ContainerPort(container_port=port, name="http")])
     return Pod(meta(name, labels={"app": "web"}, annotations=annotations), spec=PodSpec(containers=[container]))
 
 
 def service(name: str = "web", **spec: Any) -> Service:
-    """Make a Service for these pods."""
+    """Return a Service for these pods."""
     ports = [
         ServicePort(name="http", port=80, target_port="http"),
         ServicePort(name="admin", port=81, target_port=9000),
@@ -30,12 +30,12 @@ def service(name: str = "web", **spec: Any) -> Service:
 
 
 def slices(cluster: Cluster, name: str = "web") -> list[EndpointSlice]:
-    """Give the slices of a Service."""
+    """Return the slices of a Service."""
     return cluster.list(EndpointSlice, selector=f"kubernetes.io/service-name={name}")
 
 
 def states(cluster: Cluster, name: str = "web") -> dict[str, tuple[bool | None, ...]]:
-    """Give whether each pod is ready, serving and terminating."""
+    """Return whether each pod is ready, serving and terminating."""
     return {
         one.target_ref.name or "": (one.conditions.ready, one.conditions.serving, one.conditions.terminating)
         for part in slices(cluster, name)
@@ -44,8 +44,10 @@ def states(cluster: Cluster, name: str = "web") -> dict[str, tuple[bool | None, 
     }
 
 
-async def test_a_slice_tells_who_is_ready_serving_and_leaving(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Load balancers send new requests to the ready, and let the others finish theirs."""
+async def test_a_slice_shows_which_pods_are_ready_serving_and_terminating(
+    cluster: Cluster, fake_clock: FakeClock
+) -> None:
+    """Load balancers send new requests to ready pods, and let the others finish theirs."""
     async with node_and(cluster, services.operator):
         await cluster.client.create(service())
         await cluster.client.create(pod("ready"))
@@ -63,7 +65,7 @@ async def test_a_slice_tells_who_is_ready_serving_and_leaving(cluster: Cluster, 
         assert states(cluster) == {"ready": (True, True, False), "slow": (True, True, False)}
 
 
-async def test_a_slice_is_written_as_kubernetes_writes_it(cluster: Cluster, fake_clock: FakeClock) -> None:
+async def test_a_slice_is_written_as_by_kubernetes(cluster: Cluster, fake_clock: FakeClock) -> None:
     """Proxies and meshes read these labels and fields."""
     async with node_and(cluster, services.operator):
         owner = await cluster.client.create(service())
@@ -105,7 +107,7 @@ async def test_a_slice_is_written_as_kubernetes_writes_it(cluster: Cluster, fake
 
 
 async def test_named_ports_may_differ_between_pods(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """During a change of port numbers the name stays: each pod is reached where it listens."""
+    """While port numbers change the name stays: each pod is reached where it listens."""
     async with node_and(cluster, services.operator):
         await cluster.client.create(service(ports=[ServicePort(name="http", port=80, target_port="http")]))
         await cluster.client.create(pod("a", port=8080))
@@ -119,7 +121,7 @@ async def test_named_ports_may_differ_between_pods(cluster: Cluster, fake_clock:
         assert len(slices(cluster)) == 1
 
 
-async def test_whoever_asks_for_it_gets_pods_that_are_not_ready(cluster: Cluster, fake_clock: FakeClock) -> None:
+async def test_pods_that_are_not_ready_are_published_on_request(cluster: Cluster, fake_clock: FakeClock) -> None:
     """Members of a cluster must find each other before any of them is ready."""
     async with node_and(cluster, services.operator):
         spec = {"cluster_ip": "None", "publish_not_ready_addresses": True, "ports": None}
@@ -132,7 +134,7 @@ async def test_whoever_asks_for_it_gets_pods_that_are_not_ready(cluster: Cluster
 
 
 async def test_a_service_without_pods_has_an_empty_slice(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Nothing there is something else than nobody having looked yet."""
+    """An empty slice differs from a Service that was not processed yet."""
     async with node_and(cluster, services.operator):
         await cluster.client.create(service())
         await cluster.client.create(service("manual", selector=None))
@@ -141,7 +143,7 @@ async def test_a_service_without_pods_has_an_empty_slice(cluster: Cluster, fake_
         assert slices(cluster, "manual") == []
 
 
-def test_very_many_pods_are_spread_over_slices() -> None:
+def test_very_many_pods_are_split_into_slices() -> None:
     """A change of one pod must not send thousands of addresses to every node."""
     pods = []
     for number in range(250):
@@ -153,8 +155,8 @@ def test_very_many_pods_are_spread_over_slices() -> None:
     assert len({one.name for one in made}) == 3
 
 
-def test_a_pod_of_a_process_node_is_no_endpoint() -> None:
-    """API servers refuse loopback addresses, and a Service whose slice is refused for ever has none at all."""
+def test_a_pod_of_a_process_node_is_not_an_endpoint() -> None:
+    """API servers reject loopback addresses, and a Service whose slice is always rejected would have none."""
     near, far = pod("near"), pod("far")
     near.status.pod_ip, far.status.pod_ip = "127.9.0.1", "10.244.0.1"
     (found,) = groups(service(), [near, far])

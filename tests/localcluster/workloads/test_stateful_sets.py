@@ -21,29 +21,29 @@ from steersman.objects.meta import meta
 from steersman.objects.quantity import Quantity
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from tests.localcluster.workloads.making import names, node_and, set_image, stateful_set, template, told
+from tests.localcluster.workloads.making import events_of, names, node_and, set_image, stateful_set, template
 
 SLOW = template(app="db", ready_after="5s")
 
 
 def rolling(**options: Any) -> StatefulSetUpdateStrategy:
-    """Make a strategy that replaces pods one after another."""
+    """Return a strategy that replaces pods one after another."""
     return StatefulSetUpdateStrategy(type="RollingUpdate", rolling_update=RollingUpdateStatefulSetStrategy(**options))
 
 
 def images(cluster: Cluster) -> list[str]:
-    """Give the images of all pods, by their numbers."""
+    """Return the images of all pods, by their ordinals."""
     return [pod.spec.containers[0].image or "" for pod in sorted(cluster.list(Pod), key=lambda pod: pod.name)]
 
 
 def status(cluster: Cluster) -> StatefulSetStatus:
-    """Give the status of the one StatefulSet."""
+    """Return the status of the one StatefulSet."""
     (found,) = cluster.list(StatefulSet)
     return found.status
 
 
-async def test_pods_begin_in_order_and_end_in_reverse(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A follower needs its leader: the next pod is made when the one before is ready, never sooner."""
+async def test_pods_start_in_order_and_stop_in_reverse(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A follower needs its leader: the next pod is created when the one before is ready, never sooner."""
     async with node_and(cluster, stateful_sets.operator):
         db = await cluster.client.create(stateful_set(3, template=SLOW))
         for expected in (["db-0"], ["db-0", "db-1"], ["db-0", "db-1", "db-2"]):
@@ -57,12 +57,12 @@ async def test_pods_begin_in_order_and_end_in_reverse(cluster: Cluster, fake_clo
         await cluster.client.scale(db, 1)
         await fake_clock.advance(1)
         assert names(cluster) == ["db-0"]
-        gone = [line for line in told(cluster, "StatefulSet") if line.startswith("SuccessfulDelete")]
+        gone = [line for line in events_of(cluster, "StatefulSet") if line.startswith("SuccessfulDelete")]
         assert gone == [f"SuccessfulDelete: Delete Pod db-{number} in StatefulSet db successful" for number in (2, 1)]
 
 
-async def test_parallel_pods_wait_for_nobody(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Who needs no order asks for none."""
+async def test_parallel_pods_do_not_wait_for_each_other(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Not every application needs the order."""
     async with node_and(cluster, stateful_sets.operator):
         made = stateful_set(3, template=SLOW, pod_management_policy="Parallel", ordinals=StatefulSetOrdinals(start=5))
         db = await cluster.client.create(made)
@@ -93,7 +93,7 @@ async def test_a_pod_has_its_own_name_labels_and_revision(cluster: Cluster, fake
         assert status(cluster).current_revision == status(cluster).update_revision == revision.name
 
 
-async def test_an_update_replaces_the_highest_number_first(cluster: Cluster, fake_clock: FakeClock) -> None:
+async def test_an_update_replaces_the_highest_ordinal_first(cluster: Cluster, fake_clock: FakeClock) -> None:
     """One pod at a time, each waiting for the one before to be ready again."""
     async with node_and(cluster, stateful_sets.operator):
         db = await cluster.client.create(stateful_set(3, template=SLOW))
@@ -111,8 +111,8 @@ async def test_an_update_replaces_the_highest_number_first(cluster: Cluster, fak
         assert status(cluster).current_replicas == 3
 
 
-async def test_a_partition_keeps_the_lower_numbers_as_they_are(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """A canary is the highest number alone; a lower one that is lost comes back with its old template."""
+async def test_a_partition_keeps_lower_ordinals_unchanged(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A canary is the highest ordinal alone; a lower one that is lost is created again from its old template."""
     async with node_and(cluster, stateful_sets.operator):
         db = await cluster.client.create(stateful_set(3, update_strategy=rolling(partition=2)))
         await fake_clock.advance(0)
@@ -127,8 +127,8 @@ async def test_a_partition_keeps_the_lower_numbers_as_they_are(cluster: Cluster,
         assert images(cluster) == ["two", "two", "two"]
 
 
-async def test_on_delete_waits_for_people(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Some want to choose the moment of each restart themselves."""
+async def test_on_delete_waits_for_users(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Some users choose the moment of each restart themselves."""
     async with node_and(cluster, stateful_sets.operator):
         db = await cluster.client.create(stateful_set(2, update_strategy=StatefulSetUpdateStrategy(type="OnDelete")))
         await fake_clock.advance(0)
@@ -140,8 +140,8 @@ async def test_on_delete_waits_for_people(cluster: Cluster, fake_clock: FakeCloc
         assert images(cluster) == ["two", "one"]
 
 
-async def test_going_back_gives_the_old_revision_a_new_number(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """`kubectl rollout undo` writes the old template; no third revision is made of it."""
+async def test_a_rollback_gives_the_old_revision_a_new_number(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """`kubectl rollout undo` writes the old template; no third revision is created for it."""
     async with node_and(cluster, stateful_sets.operator):
         db = await cluster.client.create(stateful_set(1, revision_history_limit=1))
         await fake_clock.advance(0)
@@ -157,7 +157,7 @@ async def test_going_back_gives_the_old_revision_a_new_number(cluster: Cluster, 
 
 
 async def test_each_pod_has_claims_that_outlive_it(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """The data belongs to the number, not to the pod: scaling down and up again finds it."""
+    """The data belongs to the ordinal, not to the pod: scaling down and up again finds it."""
     async with node_and(cluster, stateful_sets.operator, volumes.operator):
         db = await cluster.client.create(stateful_set(2, volume_claim_templates=[_claim()]))
         await fake_clock.advance(0)
@@ -179,8 +179,8 @@ async def test_each_pod_has_claims_that_outlive_it(cluster: Cluster, fake_clock:
         assert len(cluster.list(PersistentVolumeClaim)) == 2
 
 
-async def test_claims_go_where_the_policy_says(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Test clusters want no data to stay behind; whoever says Delete gets it, when scaled down and when deleted."""
+async def test_claims_are_deleted_as_the_retention_policy_says(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Test clusters should leave no data behind; with Delete claims go when scaled down and when deleted."""
     async with node_and(cluster, stateful_sets.operator, volumes.operator):
         policy = StatefulSetPersistentVolumeClaimRetentionPolicy(when_deleted="Delete", when_scaled="Delete")
         made = stateful_set(2, volume_claim_templates=[_claim()], persistent_volume_claim_retention_policy=policy)
@@ -194,8 +194,8 @@ async def test_claims_go_where_the_policy_says(cluster: Cluster, fake_clock: Fak
         assert cluster.list(PersistentVolumeClaim) == []
 
 
-async def test_a_pod_that_ended_is_made_anew(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """An evicted pod is still there as an object; its number must not stay empty because of it."""
+async def test_a_finished_pod_is_created_again(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """An evicted pod still exists as an object; its ordinal must not stay empty because of it."""
     async with node_and(cluster, stateful_sets.operator):
         await cluster.client.create(stateful_set(1))
         await fake_clock.advance(0)
@@ -206,7 +206,7 @@ async def test_a_pod_that_ended_is_made_anew(cluster: Cluster, fake_clock: FakeC
         assert after.uid != before.uid
         assert status(cluster).ready_replicas == 1
         text = "RecreatingFailedPod: StatefulSet default/db is recreating failed Pod db-0"
-        assert text in told(cluster, "StatefulSet")
+        assert text in events_of(cluster, "StatefulSet")
 
 
 def _claim() -> PersistentVolumeClaim:

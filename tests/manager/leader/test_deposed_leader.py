@@ -73,7 +73,7 @@ def is_stopped(pid: int) -> bool:
 
 
 async def test_a_leader_that_was_paused_while_a_write_waited_does_not_send_it() -> None:
-    """The write sleeps on ``Retry-After`` when the process is paused; another replica leads before it wakes up."""
+    """The write waits for ``Retry-After`` when the process is paused; another replica leads before it continues."""
     clock = RealClock()
     server = ApiServer(clock=clock)
     faults = Faults(server)

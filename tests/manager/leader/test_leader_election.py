@@ -1,4 +1,4 @@
-"""Elections between replicas on one server, under a clock that the test moves."""
+"""Elections between replicas on one server, with a clock that the test advances."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -30,7 +30,7 @@ from steersman.transport.in_memory import InMemoryTransport
 
 @dataclass
 class Replica:
-    """One process that takes part."""
+    """One process that takes part in the election."""
 
     leadership: Leadership
     faults: Faults
@@ -44,7 +44,7 @@ class Replica:
 
 @asynccontextmanager
 async def replica(server: ApiServer, clock: FakeClock, name: str, seed: int = 0) -> AsyncIterator[Replica]:
-    """Let a replica take part, with a connection of its own."""
+    """Start a replica with its own connection."""
     faults = Faults(server)
     transport = InMemoryTransport(faults, clock=clock)
     options = ElectionOptions(name="op", namespace="default", identity=name)
@@ -54,7 +54,7 @@ async def replica(server: ApiServer, clock: FakeClock, name: str, seed: int = 0)
 
 
 async def lease(server: ApiServer, clock: FakeClock) -> Lease:
-    """Read the lease."""
+    """Return the lease."""
     return await Client(InMemoryTransport(server, clock=clock), clock=clock).get(Lease, "op")
 
 
@@ -76,7 +76,7 @@ async def test_the_first_replica_leads_and_renews() -> None:
 
 
 class TickingClock(FakeClock):
-    """A clock on which no two looks at the time of day are the same, as on a real one."""
+    """A clock that never returns the same time of day twice, like a real one."""
 
     looks = 0
 
@@ -86,8 +86,8 @@ class TickingClock(FakeClock):
         return super().now() + timedelta(microseconds=self.looks)
 
 
-async def test_a_leader_renews_at_its_own_pace() -> None:
-    """The leader watches its lease too: its own renewals must not make it renew again."""
+async def test_a_leader_renews_at_its_own_interval() -> None:
+    """The leader watches its lease, too: its own renewals must not make it renew again."""
     clock = TickingClock()
     server = ApiServer(clock=clock)
     async with replica(server, clock, "a") as a:
@@ -111,8 +111,8 @@ async def test_only_one_of_two_leads() -> None:
                 assert not b.leads
 
 
-async def test_a_clean_end_hands_over_in_under_a_second() -> None:
-    """The successor watches the lease: a rolling update has no pause."""
+async def test_a_clean_stop_hands_over_in_under_a_second() -> None:
+    """The successor watches the lease: a rolling update causes no pause."""
     clock = FakeClock()
     server = ApiServer(clock=clock)
     async with AsyncExitStack() as stack:
@@ -127,8 +127,8 @@ async def test_a_clean_end_hands_over_in_under_a_second() -> None:
             assert (await lease(server, clock)).spec.lease_transitions == 1
 
 
-async def test_a_leader_that_dies_is_replaced_after_the_lease_and_not_before() -> None:
-    """Fifteen seconds after the last renewal that was seen; meanwhile no process writes."""
+async def test_a_crashed_leader_is_replaced_after_the_lease_and_not_before() -> None:
+    """Fifteen seconds after the last observed renewal; meanwhile no process writes."""
     clock = FakeClock()
     server = ApiServer(clock=clock)
     async with replica(server, clock, "a") as a:
@@ -146,8 +146,8 @@ async def test_a_leader_that_dies_is_replaced_after_the_lease_and_not_before() -
             assert 1 <= len(nobody) <= 10
 
 
-async def test_losing_touch_with_the_server_stops_writes_at_the_renew_deadline() -> None:
-    """Ten seconds after the last renewal every write is refused on this side."""
+async def test_losing_the_connection_stops_writes_at_the_renew_deadline() -> None:
+    """Ten seconds after the last renewal every write is rejected by this process."""
     clock = FakeClock()
     server = ApiServer(clock=clock)
     async with replica(server, clock, "a") as a:
@@ -161,8 +161,8 @@ async def test_losing_touch_with_the_server_stops_writes_at_the_renew_deadline()
         assert await a.client.try_get(ConfigMap, "before") is not None
 
 
-async def test_the_loss_of_leadership_is_told_once() -> None:
-    """A process that has to end hears of it from the election itself: its event loop may be blocked."""
+async def test_the_loss_of_leadership_is_reported_once() -> None:
+    """The election itself notifies a process that must end: its event loop may be blocked."""
     clock = FakeClock()
     faults = Faults(ApiServer(clock=clock))
     lost: list[float] = []
@@ -181,7 +181,7 @@ async def test_the_loss_of_leadership_is_told_once() -> None:
     "fault", [Lose(), Reset(), Refuse(409, "Conflict"), Refuse(500), Refuse(429, "TooManyRequests")]
 )
 async def test_any_single_failure_is_survived(fault: Lose | Reset | Refuse) -> None:
-    """One bad answer, at whatever step, costs no leadership and creates no second leader."""
+    """One failed request, at any step, loses no leadership and creates no second leader."""
     for step in range(8):
         clock = FakeClock()
         server = ApiServer(clock=clock)
@@ -209,7 +209,7 @@ async def test_a_lease_edited_by_another_client_ends_leadership() -> None:
 
 
 async def test_a_deleted_lease_is_created_again() -> None:
-    """Cleaning up too much must not leave an operator without a leader."""
+    """Deleting too much must not leave an operator without a leader."""
     clock = FakeClock()
     server = ApiServer(clock=clock)
     client = Client(InMemoryTransport(server, clock=clock), clock=clock)
@@ -221,7 +221,7 @@ async def test_a_deleted_lease_is_created_again() -> None:
 
 
 async def test_a_competing_write_right_before_ours_wins() -> None:
-    """The version decides, not who believes to lead."""
+    """The version decides, not a process that believes to lead."""
     clock = FakeClock()
     server = ApiServer(clock=clock)
     async with replica(server, clock, "a") as a, replica(server, clock, "b", seed=3) as b:
@@ -241,13 +241,13 @@ class JumpingClock(FakeClock):
         self.offset = timedelta()
 
     def now(self) -> datetime:
-        """Return the wall-clock time, wherever it was set to."""
+        """Return the wall-clock time that was set."""
         return super().now() + self.offset
 
 
 @pytest.mark.parametrize("hours", [-10, -1, 1, 10])
 async def test_jumps_of_the_wall_clock_change_nothing(hours: int) -> None:
-    """Only time that never goes back counts: neither is leadership lost nor won by setting a clock."""
+    """Only monotonic time counts: setting a clock neither loses nor wins leadership."""
     clock = JumpingClock()
     server = ApiServer(clock=clock)
     async with replica(server, clock, "a") as a, replica(server, clock, "b", seed=4) as b:
@@ -261,8 +261,8 @@ async def test_jumps_of_the_wall_clock_change_nothing(hours: int) -> None:
                 assert not other.leads
 
 
-async def test_the_elector_in_its_own_thread_renews_while_the_event_loop_is_blocked() -> None:
-    """A reconcile that computes for seconds must not cost the leadership silently."""
+async def test_the_elector_thread_renews_while_the_event_loop_is_blocked() -> None:
+    """A reconcile that computes for seconds must not silently lose the leadership."""
     clock = RealClock()
     server = ApiServer(clock=clock)
     async with Server(server, clock=clock) as http:

@@ -1,4 +1,4 @@
-"""Leadership by a lease: who may write, and when another may take over."""
+"""Leadership by a lease: who may write, and when another process may take over."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +12,7 @@ WALL = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def leading(name: str = "me", at: float = 0.0) -> Candidate:
-    """Return a candidate that has just taken a fresh lease."""
+    """Return a candidate that has just acquired a fresh lease."""
     candidate = Candidate(name)
     move = candidate.move(at, WALL)
     assert isinstance(move, Create)
@@ -34,7 +34,7 @@ def test_leadership_ends_at_the_renew_deadline_by_itself() -> None:
     assert candidate.timing.renew_deadline < candidate.timing.lease
 
 
-def test_leadership_counts_from_the_question_not_from_the_answer() -> None:
+def test_leadership_counts_from_the_request_not_from_the_answer() -> None:
     """A renewal whose answer took 6 seconds is already 6 seconds old."""
     candidate = leading()
     move = candidate.move(2.0, WALL)
@@ -44,7 +44,7 @@ def test_leadership_counts_from_the_question_not_from_the_answer() -> None:
     assert not candidate.leads(12.0)
 
 
-def test_renewing_keeps_the_time_of_acquiring_and_the_transitions() -> None:
+def test_renewing_keeps_the_acquire_time_and_the_transitions() -> None:
     """Dashboards show since when a process leads."""
     candidate = leading()
     move = candidate.move(2.0, WALL + timedelta(seconds=2))
@@ -54,7 +54,7 @@ def test_renewing_keeps_the_time_of_acquiring_and_the_transitions() -> None:
     assert move.record.transitions == 0
 
 
-def test_another_waits_as_long_as_the_lease_lasts_since_it_saw_it_change() -> None:
+def test_a_candidate_waits_for_the_lease_duration_after_the_last_observed_change() -> None:
     """Clocks of other machines are never compared."""
     record = LeaseRecord("other", 15, WALL - timedelta(days=365), WALL - timedelta(days=365), 4)
     candidate = Candidate("me")
@@ -68,14 +68,14 @@ def test_another_waits_as_long_as_the_lease_lasts_since_it_saw_it_change() -> No
 
 
 def test_a_change_of_the_lease_begins_a_new_wait() -> None:
-    """A leader that renews is never overtaken."""
+    """A leader that renews is never replaced."""
     candidate = Candidate("me")
     candidate.saw(LeaseRecord("other", 15, WALL, WALL, 0), 0.0)
     candidate.saw(LeaseRecord("other", 15, WALL, WALL + timedelta(seconds=1), 0), 14.0)
     assert candidate.move(16.0, WALL) == Follow(13.0, "other")
 
 
-def test_a_released_lease_is_taken_at_once() -> None:
+def test_a_released_lease_is_acquired_at_once() -> None:
     """A rolling update does not wait for a timeout."""
     leader = leading("old")
     released = leader.release(WALL)
@@ -97,7 +97,7 @@ def test_losing_the_lease_to_another_ends_leadership_at_once() -> None:
     assert candidate.release(WALL) is None
 
 
-def test_a_deleted_lease_is_no_leadership() -> None:
+def test_a_deleted_lease_ends_leadership() -> None:
     """A process that cannot read the lease cannot know that it leads."""
     candidate = leading()
     candidate.saw(None, 1.0)
@@ -106,8 +106,8 @@ def test_a_deleted_lease_is_no_leadership() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"lease": 10.0}, {"retry": 9.0}, {"retry": 0.0}])
-def test_timings_that_could_give_two_leaders_are_refused(wrong: dict[str, float]) -> None:
-    """Impossible settings fail at birth, not at night."""
+def test_timings_that_could_allow_two_leaders_are_rejected(wrong: dict[str, float]) -> None:
+    """Impossible settings fail at construction, not in production."""
     with pytest.raises(ValueError, match="renew_deadline"):
         LeaseTiming(**wrong)
 
@@ -120,7 +120,10 @@ def test_timings_that_could_give_two_leaders_are_refused(wrong: dict[str, float]
     )
 )
 def test_two_candidates_never_lead_at_once(steps: list[tuple[str, float, str]]) -> None:
-    """Whatever is lost, late or paused: at no time may two write. The lease server orders writes by version."""
+    """Whatever is lost, late or paused, two processes never write at once.
+
+    The lease server orders writes by version.
+    """
     candidates = {name: Candidate(name) for name in "ab"}
     known = dict.fromkeys("ab", 0)
     lease: LeaseRecord | None = None

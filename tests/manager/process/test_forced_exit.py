@@ -15,7 +15,7 @@ import pytest
 from steersman.manager.process.forced_exit import AFTER_GRACE, FORCED
 from steersman.manager.process.signals import IMPATIENT
 
-#: Reconcilers that do not end when they are asked to.
+#: Reconcilers that do not end when they are cancelled.
 STUBBORN = {
     "a loop that computes": """
         async def reconcile(_: ConfigMap, __: Context[ConfigMap]) -> None:
@@ -65,7 +65,7 @@ operator.background(begin)
 
 @contextmanager
 def stuck(directory: Path, kind: str, *arguments: str) -> Iterator[tuple["subprocess.Popen[str]", Path]]:
-    """Run an operator whose only reconcile is under way and will not end; also give the file of its log."""
+    """Run an operator whose only reconcile is running and will not end; also return the file of its log."""
     (directory / "stubborn.py").write_text(PROGRAM.format(function=textwrap.dedent(STUBBORN[kind])))
     command = [sys.executable, "-m", "steersman.cli", "run", "stubborn:operator", "--embedded", *arguments]
     log = directory / "log"
@@ -82,22 +82,22 @@ def stuck(directory: Path, kind: str, *arguments: str) -> Iterator[tuple["subpro
 
 
 def messages(log: Path) -> list[dict[str, object]]:
-    """Read the lines of a log."""
+    """Return the lines of a log."""
     return [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
 
 
 @pytest.mark.parametrize("kind", STUBBORN)
 def test_a_second_signal_always_ends_the_process(tmp_path: Path, kind: str) -> None:
-    """Also where the event loop hears of no signal."""
+    """Also if the event loop receives no signal."""
     with stuck(tmp_path, kind) as (process, log):
         process.send_signal(signal.SIGTERM)
-        process.send_signal(signal.SIGINT)  # two equal ones at the same time would be one
+        process.send_signal(signal.SIGINT)  # two equal signals at the same time would count as one
         assert process.wait(60) == IMPATIENT
         assert "second signal: exiting at once" in [line["message"] for line in messages(log)]
 
 
 def test_the_end_of_the_grace_period_always_ends_the_process(tmp_path: Path) -> None:
-    """An orchestrator waits for the grace period that it was told; the lease ends with the process."""
+    """An orchestrator waits only for its grace period; the lease ends with the process."""
     with ExitStack() as stack:
         processes = {}
         for number, kind in enumerate(STUBBORN):

@@ -1,4 +1,4 @@
-"""Log lines: their times, their first one, folded tracebacks, warnings, and values that cannot be written."""
+"""Log lines: their times, the first line, folded tracebacks, warnings, and values that cannot be formatted."""
 
 import json
 import logging
@@ -34,7 +34,7 @@ class Unprintable(Exception):  # noqa: N818 - it is what the name says
 
 
 def caught(function: Callable[[], object]) -> BaseException:
-    """Return what a function raises."""
+    """Return the exception that a function raises."""
     try:
         function()
     except Exception as error:  # noqa: BLE001 - whatever it is
@@ -43,12 +43,12 @@ def caught(function: Callable[[], object]) -> BaseException:
 
 
 def no_disk(name: str = "a") -> None:
-    """Fail, with a message that names the object."""
+    """Raise an error whose message names the object."""
     raise ValueError(f"no disk for {name}")
 
 
 def no_network() -> None:
-    """Fail elsewhere."""
+    """Raise an error from another line."""
     raise ValueError("no network")
 
 
@@ -64,7 +64,7 @@ def record(
 
 
 def test_times_have_a_date_and_an_offset() -> None:
-    """Lines of several pods, nodes and years are put in one order; a time of day alone says nothing about that."""
+    """Lines of several pods, nodes and years must sort; a time of day alone is not enough."""
     written = [TextFormatter().format(record()).split()[0], json.loads(JsonFormatter().format(record()))["time"]]
     for text in written:
         parsed = datetime.fromisoformat(text)
@@ -73,11 +73,11 @@ def test_times_have_a_date_and_an_offset() -> None:
 
 
 def test_a_repeated_traceback_is_folded_into_one_line() -> None:
-    """A thousand objects that fail alike hide the one that fails otherwise."""
+    """A thousand objects that fail alike would hide the one that fails differently."""
     formatter = TextFormatter()
     first = formatter.format(record(error=caught(lambda: no_disk("a"))))
     lines = [formatter.format(record(at=AT + n, error=caught(lambda: no_disk("b")), key="b")) for n in range(3)]
-    # Each lambda is a place of its own: the first of the second place is written in full, too.
+    # Each lambda is another location, so the first traceback of the second one is written in full, too.
     assert "Traceback" in first
     assert "Traceback" in lines[0]
     assert "Traceback" not in lines[1] + lines[2]
@@ -89,7 +89,7 @@ def test_a_repeated_traceback_is_folded_into_one_line() -> None:
 
 
 def test_json_has_the_count_and_the_time_of_the_full_traceback_as_fields() -> None:
-    """A machine finds the full one by them."""
+    """A program finds the full traceback by these fields."""
     formatter = JsonFormatter()
     first, second = (json.loads(formatter.format(record(at=AT + n, error=caught(no_network)))) for n in range(2))
     assert "Traceback" in first["exception"]
@@ -120,7 +120,7 @@ def test_other_tracebacks_are_not_folded() -> None:
 
 
 def test_a_traceback_is_written_in_full_again_after_a_while() -> None:
-    """The first one may have been rotated away by then."""
+    """The first one may be in a rotated file by then."""
     folder = TracebackFolder(full_every=600)
     assert folder.fold(1, 0.0) is None
     assert folder.fold(1, 599.0) is not None
@@ -131,15 +131,15 @@ def test_a_traceback_is_written_in_full_again_after_a_while() -> None:
 
 
 def test_a_clock_that_is_set_back_does_not_fold_for_hours() -> None:
-    """Records carry the time of the wall clock."""
+    """Records have the time of the wall clock."""
     folder = TracebackFolder(full_every=600)
     folder.fold(1, 10_000.0)
     assert folder.fold(1, 0.0) is None
 
 
 @given(keys=st.lists(st.integers(0, 50), max_size=200), limit=st.integers(1, 10))
-def test_the_memory_of_tracebacks_is_bounded(keys: list[int], limit: int) -> None:
-    """A program that makes up code at run time would grow forever."""
+def test_the_number_of_remembered_tracebacks_is_bounded(keys: list[int], limit: int) -> None:
+    """A program that generates code at run time would need more and more memory."""
     folder = TracebackFolder(limit=limit)
     for number, key in enumerate(keys):
         is_first = key not in folder._known
@@ -147,7 +147,7 @@ def test_the_memory_of_tracebacks_is_bounded(keys: list[int], limit: int) -> Non
         assert len(folder._known) <= limit
 
 
-def test_causes_in_a_circle_have_an_end() -> None:
+def test_causes_in_a_cycle_do_not_hang() -> None:
     """Python itself guards against them when it prints."""
     one, other = ValueError("a"), KeyError("b")
     one.__cause__, other.__cause__ = other, one
@@ -155,8 +155,8 @@ def test_causes_in_a_circle_have_an_end() -> None:
 
 
 @pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()])
-def test_what_has_no_text_is_logged_all_the_same(formatter: logging.Formatter) -> None:
-    """An author's exception must not cost the line that reports it."""
+def test_an_exception_without_a_text_is_logged(formatter: logging.Formatter) -> None:
+    """An author's exception must not lose the line that reports it."""
 
     def fail() -> None:
         raise Unprintable
@@ -184,8 +184,8 @@ warnings.warn("the old way", FutureWarning, stacklevel=1)
 """
 
 
-def test_warnings_of_python_are_json_where_json_is_asked_for() -> None:
-    """A line that is no JSON in the middle of the log breaks what reads it."""
+def test_warnings_of_python_are_json_if_the_log_is_json() -> None:
+    """A line that is not JSON breaks programs that read the log."""
     answer = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
     )
@@ -210,7 +210,7 @@ def test_the_first_line_names_version_cluster_namespaces_and_identity() -> None:
 
 
 def test_the_first_line_names_the_user_but_no_password() -> None:
-    """Whom the cluster sees decides what is allowed."""
+    """Permissions depend on the user that the cluster sees."""
     login = Login("ann", Secret("canary"))
     config = ClusterConfig(server="https://10.0.0.1:6443", authentication=login)
     fields = start_fields([], config, ManagerOptions(instance="laptop"))

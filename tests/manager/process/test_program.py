@@ -1,4 +1,4 @@
-"""What surrounds a manager in a program: log lines, the watchdog, `steer run` as a process."""
+"""Parts of a program around the manager: log lines, the watchdog, `steer run` as a process."""
 
 import asyncio
 import io
@@ -21,7 +21,7 @@ from steersman.manager.process.watchdog import watch_event_loop
 
 
 def line(formatter: logging.Formatter, **fields: object) -> str:
-    """Write one log line."""
+    """Format one log line."""
     stream = io.StringIO()
     logger = logging.getLogger("steersman.test")
     handler = logging.StreamHandler(stream)
@@ -34,20 +34,20 @@ def line(formatter: logging.Formatter, **fields: object) -> str:
     return stream.getvalue()
 
 
-def test_text_lines_are_for_people() -> None:
+def test_text_lines_are_readable() -> None:
     """The message first, then the fields."""
     assert line(TextFormatter(), key="ns/a", why=["a", "b"]).endswith("reconcile failed key=ns/a why='[a, b]'\n")
 
 
-def test_json_lines_are_for_machines() -> None:
-    """One document a line, with the fields beside the message and the traceback inside."""
+def test_json_lines_are_parsable() -> None:
+    """One document per line, with the fields beside the message and the traceback inside."""
     written = json.loads(line(JsonFormatter(), key="ns/a", reconcile=7, error=ValueError("no such disk")))
     assert (written["level"], written["message"]) == ("warning", "reconcile failed")
     assert (written["key"], written["reconcile"]) == ("ns/a", 7)
     assert "no such disk" in written["exception"]
 
 
-async def test_the_watchdog_names_what_blocks_the_event_loop() -> None:
+async def test_the_watchdog_names_the_call_that_blocks_the_event_loop() -> None:
     """A blocking call in an async function is the most common mistake."""
     stalls: list[str] = []
 
@@ -87,8 +87,8 @@ OPERATOR = textwrap.dedent(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_steer_run_ends_well_on_a_signal(tmp_path: Path, number: signal.Signals) -> None:
-    """Exit code 0: an orchestrator must not take a stop for a crash."""
+def test_steer_run_ends_with_code_0_on_a_signal(tmp_path: Path, number: signal.Signals) -> None:
+    """An orchestrator must not take a stop for a crash."""
     (tmp_path / "thing.py").write_text(OPERATOR)
     arguments = ["-m", "steersman.cli", "run", "thing:operator", "--embedded", "--leader-elect"]
     seen: list[str] = []
@@ -116,7 +116,7 @@ def test_steer_run_ends_well_on_a_signal(tmp_path: Path, number: signal.Signals)
         ("steersman.errors:Retry", "not an Operator"),
     ],
 )
-def test_a_wrong_target_is_told_in_one_line(target: str, words: str) -> None:
+def test_a_wrong_target_is_one_line(target: str, words: str) -> None:
     """A typo on the command line gets no traceback."""
     result = CliRunner().invoke(main, ["run", target])
     assert result.exit_code == 2
@@ -124,7 +124,7 @@ def test_a_wrong_target_is_told_in_one_line(target: str, words: str) -> None:
     assert "Traceback" not in result.output
 
 
-def test_the_event_loop_is_free_again_afterwards() -> None:
+def test_the_event_loop_is_unchanged_afterwards() -> None:
     """The watchdog leaves no thread behind."""
 
     async def scenario() -> None:

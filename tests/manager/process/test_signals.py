@@ -14,29 +14,29 @@ from tests.support.peer import until
 
 @pytest.fixture(autouse=True)
 def hangup() -> Iterator[None]:
-    """Let a closed terminal mean what it usually means, whatever this process was started with."""
+    """Restore the default handling of SIGHUP, whatever this process was started with."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
 
 
 async def set_soon(stop: asyncio.Event) -> None:
-    """Wait until the thread that reads signals has told the event loop."""
+    """Wait until the signal thread has notified the event loop."""
     async with asyncio.timeout(10.0):
         await stop.wait()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-async def test_the_first_signal_asks(number: signal.Signals) -> None:
-    """Those who wait for the event stop in order."""
+async def test_the_first_signal_requests_a_stop(number: signal.Signals) -> None:
+    """Tasks that wait for the event stop in order."""
     async with stop_on_signals() as stop:
         assert not stop.is_set()
         signal.raise_signal(number)
         await set_soon(stop)
 
 
-async def test_the_second_signal_does_not_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What must not be left behind is removed, then the process ends."""
+async def test_the_second_signal_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Temporary files are removed first."""
     happened: list[object] = []
     monkeypatch.setattr(os, "_exit", happened.append)
     async with stop_on_signals(at_once=lambda: happened.append("cleaned")) as stop:
@@ -48,7 +48,7 @@ async def test_the_second_signal_does_not_ask(monkeypatch: pytest.MonkeyPatch) -
 
 
 async def test_a_closed_terminal_sends_two_signals_and_still_stops_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The terminal says so, and its shell does too; the third signal shows that the second was read."""
+    """The terminal sends one, and so does its shell; the third signal shows that the second was read."""
     ended: list[object] = []
     monkeypatch.setattr(os, "_exit", ended.append)
     async with stop_on_signals() as stop:
@@ -60,8 +60,8 @@ async def test_a_closed_terminal_sends_two_signals_and_still_stops_in_order(monk
     assert ended == [IMPATIENT]
 
 
-async def test_what_was_started_to_outlive_its_terminal_does() -> None:
-    """As nohup promises."""
+async def test_a_process_started_with_nohup_outlives_its_terminal() -> None:
+    """SIGHUP stays ignored."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     async with stop_on_signals() as stop:
         signal.raise_signal(signal.SIGHUP)
@@ -69,7 +69,7 @@ async def test_what_was_started_to_outlive_its_terminal_does() -> None:
         await set_soon(stop)
 
 
-async def test_signals_of_others_still_arrive() -> None:
+async def test_other_signal_handlers_still_run() -> None:
     """An author's own handler works beside ours, whether it was registered before or after."""
     heard: list[str] = []
     loop = asyncio.get_running_loop()
@@ -88,8 +88,8 @@ async def test_signals_of_others_still_arrive() -> None:
         loop.remove_signal_handler(signal.SIGUSR2)
 
 
-async def test_everything_is_as_before_afterwards() -> None:
-    """A program goes on after the block with its own handlers, and without another thread."""
+async def test_handlers_and_threads_are_restored_afterwards() -> None:
+    """A program continues after the block with its own handlers, and without another thread."""
     handlers = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)]
     threads = threading.active_count()
     async with stop_on_signals():

@@ -20,17 +20,17 @@ from steersman.protocol.remote.spdy import (
     SpdyConnection,
 )
 
-#: What kubectl opens a stream with: recorded from v1.36.
+#: The frame with which kubectl opens a stream: recorded from v1.36.
 HEADERS = {"port": "8080", "requestid": "0", "streamtype": "error"}
 
 
 def test_the_dictionary_is_that_of_the_specification() -> None:
-    """Its checksum stands in every first block of headers; with another one no peer could read ours."""
+    """Its checksum is in every first block of headers; a peer could not read ours with another one."""
     assert (len(DICTIONARY), zlib.adler32(DICTIONARY)) == (1423, 0xE3C6A7C2)
 
 
-def test_one_end_reads_what_the_other_writes() -> None:
-    """Headers are packed on top of earlier ones, so order matters and state is kept."""
+def test_one_side_reads_what_the_other_writes() -> None:
+    """Headers are compressed relative to earlier ones, so order and state matter."""
     here, there = SpdyConnection(), SpdyConnection()
     sent = [
         here.open(1, HEADERS),
@@ -53,7 +53,7 @@ def test_one_end_reads_what_the_other_writes() -> None:
 
 @given(st.lists(st.integers(1, 40), max_size=60))
 def test_frames_may_come_in_pieces_of_any_size(sizes: list[int]) -> None:
-    """A WebSocket message is no frame."""
+    """A WebSocket message is not a frame."""
     here, there = SpdyConnection(), SpdyConnection()
     wire = here.open(1, HEADERS) + here.data(1, b"x" * 50) + here.ping(2)
     frames: list[Frame] = []
@@ -64,8 +64,8 @@ def test_frames_may_come_in_pieces_of_any_size(sizes: list[int]) -> None:
     assert frames == [Opened(1, HEADERS), Data(1, b"x" * 50), Ping(2)]
 
 
-def test_what_is_not_needed_is_read_over() -> None:
-    """Settings, windows and headers of streams that are open."""
+def test_frames_that_are_not_needed_are_skipped() -> None:
+    """Settings, windows and headers of open streams."""
     here, there = SpdyConnection(), SpdyConnection()
     settings = struct.pack("!III", 0x80030004, 4, 0)
     window = struct.pack("!IIII", 0x80030009, 8, 1, 65536)
@@ -87,13 +87,13 @@ def test_what_is_not_needed_is_read_over() -> None:
     ],
     ids=["another version", "too short", "no zlib", "too large", "no number"],
 )
-def test_nonsense_is_refused_in_words(wire: bytes) -> None:
-    """A peer gone astray must not end the server with a traceback."""
+def test_invalid_frames_are_rejected_with_a_message(wire: bytes) -> None:
+    """A broken peer must not end the server with a traceback."""
     with pytest.raises(DecodeError, match="SPDY"):
         SpdyConnection().receive(wire)
 
 
-def test_headers_that_unpack_to_very_much_are_refused() -> None:
+def test_headers_that_decompress_to_very_much_are_rejected() -> None:
     """A few hundred bytes can become gigabytes."""
     bomb = SpdyConnection().open(1, {"a": "b" * 1_000_000})
     with pytest.raises(DecodeError, match="exceed"):
@@ -101,8 +101,8 @@ def test_headers_that_unpack_to_very_much_are_refused() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_no_bytes_do_harm(data: bytes) -> None:
-    """Whatever comes is frames or refused."""
+def test_any_bytes_are_frames_or_rejected(data: bytes) -> None:
+    """No input may do harm."""
     try:
         SpdyConnection().receive(data)
     except DecodeError:

@@ -1,4 +1,4 @@
-"""WebSockets over an upgraded connection, both ends."""
+"""WebSockets over an upgraded connection, both sides."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ from steersman.protocol.remote.websocket import (
 
 
 class Wire:
-    """One end of a pipe in memory."""
+    """One side of a pipe in memory."""
 
     def __init__(self, incoming: asyncio.Queue[bytes], outgoing: asyncio.Queue[bytes]) -> None:
         self._incoming = incoming
@@ -27,11 +27,11 @@ class Wire:
         self._outgoing.put_nowait(data)
 
     def close(self) -> None:
-        """End it."""
+        """Close the pipe."""
         self._outgoing.put_nowait(b"")
 
     async def drain(self) -> None:
-        """Never wait."""
+        """Return at once."""
 
     async def receive(self) -> bytes:
         """Wait for bytes."""
@@ -39,7 +39,7 @@ class Wire:
 
 
 def connected() -> tuple[WebSocket, WebSocket, Wire]:
-    """Give a client, a server, and the client's wire."""
+    """Return a client, a server, and the client's side of the pipe."""
     there: asyncio.Queue[bytes] = asyncio.Queue()
     back: asyncio.Queue[bytes] = asyncio.Queue()
     wire = Wire(back, there)
@@ -47,7 +47,7 @@ def connected() -> tuple[WebSocket, WebSocket, Wire]:
 
 
 def test_the_handshake_is_that_of_the_specification() -> None:
-    """The example of RFC 6455, so that other people's clients agree."""
+    """The example of RFC 6455, so that other clients agree."""
     headers = {"upgrade": "WebSocket", "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="}
     assert is_websocket(headers)
     assert dict(accept_headers(headers, "p"))["sec-websocket-accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
@@ -56,8 +56,8 @@ def test_the_handshake_is_that_of_the_specification() -> None:
     assert request_headers(b"the sample nonce", ["a", "b"])["sec-websocket-key"] == "dGhlIHNhbXBsZSBub25jZQ=="
 
 
-async def test_messages_arrive_whole_and_in_order() -> None:
-    """However large they are."""
+async def test_messages_arrive_complete_and_in_order() -> None:
+    """At any size."""
     client, server, _ = connected()
     for text in (b"one", b"", b"x" * 100_000):
         client.send(text)
@@ -66,8 +66,8 @@ async def test_messages_arrive_whole_and_in_order() -> None:
     assert await client.receive() == b"back"
 
 
-async def test_closing_one_end_ends_the_other() -> None:
-    """Nobody waits for ever."""
+async def test_closing_one_side_ends_the_other() -> None:
+    """Neither may wait forever."""
     client, server, _ = connected()
     client.send(b"last")
     client.close()
@@ -78,16 +78,16 @@ async def test_closing_one_end_ends_the_other() -> None:
     assert server.is_closed
 
 
-async def test_a_peer_that_does_not_speak_websocket_is_hung_up_on() -> None:
-    """Nonsense is the end of the conversation, not of the server."""
+async def test_a_peer_that_is_not_a_websocket_is_disconnected() -> None:
+    """Invalid bytes end the connection, not the server."""
     _, server, wire = connected()
     wire.write(b"\xff" * 20)
     assert await server.receive() is None
     assert server.is_closed
 
 
-async def test_a_message_without_end_is_refused() -> None:
-    """Memory has one."""
+async def test_an_endless_message_is_rejected() -> None:
+    """Memory is limited."""
     client, server, _ = connected()
     client.send(b"x" * (4 * 1024 * 1024 + 1))
     with pytest.raises(DecodeError, match="exceeds"):
@@ -95,7 +95,7 @@ async def test_a_message_without_end_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "meant"),
+    ("encoded", "meant"),
     [
         (ended(0), (0, "")),
         (ended(3), (3, "command terminated with non-zero exit code: exit status 3")),
@@ -103,9 +103,9 @@ async def test_a_message_without_end_is_refused() -> None:
         (b"[]", (None, "the server sent no status")),
     ],
 )
-def test_the_end_of_a_command_is_told_and_understood(told: bytes, meant: tuple[int | None, str]) -> None:
-    """Its exit code is an answer; that it could not be run is none."""
-    assert read_end(told) == meant
+def test_the_result_of_a_command_is_encoded_and_decoded(encoded: bytes, meant: tuple[int | None, str]) -> None:
+    """An exit code is a result; a command that could not be run is an error."""
+    assert read_end(encoded) == meant
 
 
 def test_a_message_begins_with_its_channel() -> None:

@@ -1,4 +1,4 @@
-"""Images without a daemon: the same inputs give the same digest, and nothing damaged is built upon."""
+"""Images without a daemon: equal inputs have equal digests, and a damaged base is rejected."""
 
 import gzip
 import io
@@ -32,7 +32,7 @@ def made(root: Path, base: Layout, files: list[File]) -> tuple[str, Layout]:
     return build(base, [layer_of("code", files, epoch=0)], RECIPE, out), out
 
 
-def test_the_same_inputs_give_the_same_image(tmp_path: Path) -> None:
+def test_equal_inputs_build_equal_images(tmp_path: Path) -> None:
     """In any order, in any folder, and at any time."""
     base = base_image(tmp_path / "base")
     first, one = made(tmp_path / "a", base, CODE)
@@ -43,7 +43,7 @@ def test_the_same_inputs_give_the_same_image(tmp_path: Path) -> None:
     assert third != first
 
 
-def test_a_layer_knows_nothing_of_the_machine_it_was_made_on() -> None:
+def test_a_layer_contains_nothing_about_the_build_machine() -> None:
     """Owners, times and modes are fixed; directories come before their files."""
     layer = layer_of("code", CODE, epoch=7)
     with tarfile.open(fileobj=io.BytesIO(gzip.decompress(layer.data))) as archive:
@@ -59,8 +59,8 @@ def test_a_layer_knows_nothing_of_the_machine_it_was_made_on() -> None:
     assert [oct(entry.mode) for entry in entries[3:]] == ["0o644", "0o755"]
 
 
-def test_the_image_runs_the_operator_as_nobody(tmp_path: Path) -> None:
-    """What the base says stays, but for what the operator needs to say."""
+def test_the_image_runs_the_operator_without_root(tmp_path: Path) -> None:
+    """The configuration of the base stays, except for the fields that the operator sets."""
     digest, out = made(tmp_path / "a", base_image(tmp_path / "base", docker=True), CODE)
     manifest = out.document(digest)
     config = out.document(manifest["config"]["digest"])
@@ -78,7 +78,7 @@ def test_the_image_runs_the_operator_as_nobody(tmp_path: Path) -> None:
 
 
 def test_a_base_may_be_an_archive(tmp_path: Path) -> None:
-    """What tools export is often one file."""
+    """Tools often export one file."""
     base = base_image(tmp_path / "base")
     with tarfile.open(tmp_path / "base.tar", "w") as archive:
         archive.add(base.root, arcname=".")
@@ -87,8 +87,8 @@ def test_a_base_may_be_an_archive(tmp_path: Path) -> None:
     assert digest == made(tmp_path / "b", base, CODE)[0]
 
 
-def test_an_archive_cannot_write_elsewhere(tmp_path: Path) -> None:
-    """An archive is somebody else's data."""
+def test_an_archive_cannot_write_outside_its_folder(tmp_path: Path) -> None:
+    """An archive is untrusted data."""
     with tarfile.open(tmp_path / "bad.tar", "w") as archive:
         entry = tarfile.TarInfo("../escaped")
         archive.addfile(entry, io.BytesIO())
@@ -97,7 +97,7 @@ def test_an_archive_cannot_write_elsewhere(tmp_path: Path) -> None:
     assert not (tmp_path.parent / "escaped").exists()
 
 
-def test_a_damaged_base_is_refused(tmp_path: Path) -> None:
+def test_a_damaged_base_is_rejected(tmp_path: Path) -> None:
     """A digest is a promise about content."""
     base = base_image(tmp_path / "base")
     [layer] = base.manifest("linux/amd64")["layers"]
@@ -107,7 +107,7 @@ def test_a_damaged_base_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_index_cannot_name_files_outside(tmp_path: Path) -> None:
-    """A digest becomes a path: only a digest may."""
+    """A digest becomes a path, so it is validated."""
     base = base_image(tmp_path / "base")
     index = base.index()
     index["manifests"][0]["digest"] = "sha256:../../../etc/passwd"
@@ -125,7 +125,7 @@ def test_the_platform_of_the_base_must_fit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["folder", "file.tar"])
-def test_what_is_no_layout_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_folder_that_is_not_an_image_layout_is_rejected(tmp_path: Path, name: str) -> None:
     """The error says what was expected."""
     place = tmp_path / name
     if name == "folder":
@@ -137,7 +137,7 @@ def test_what_is_no_layout_is_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_the_packages_of_this_environment_run_elsewhere(tmp_path: Path) -> None:
-    """Unpacked into an empty folder and without any other package, the command works."""
+    """Unpacked into an empty folder, without any other package, the command works."""
     for file in package_files(needed_distributions(["steersman"])):
         place = tmp_path / file.path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -156,12 +156,12 @@ def test_the_packages_of_this_environment_run_elsewhere(tmp_path: Path) -> None:
 
 
 def test_a_package_that_is_not_installed_is_named() -> None:
-    """What is missing here would be missing there."""
+    """A package missing here would be missing in the image."""
     with pytest.raises(ConfigError, match="no-such-package, which the project needs, is not installed here"):
         needed_distributions(["No_Such.package>=1"])
 
 
-def test_caches_and_links_stay_out(tmp_path: Path) -> None:
+def test_caches_and_links_are_left_out(tmp_path: Path) -> None:
     """They differ from machine to machine, or lead out of the project."""
     (tmp_path / "code/__pycache__").mkdir(parents=True)
     (tmp_path / "code/__pycache__/a.pyc").write_bytes(b"")
@@ -178,20 +178,20 @@ def test_caches_and_links_stay_out(tmp_path: Path) -> None:
         ("[::1]:5000/a:x_1", ("[::1]:5000", "a", "x_1")),
     ],
 )
-def test_references_name_registry_repository_and_tag(text: str, parts: tuple[str, str, str]) -> None:
+def test_references_contain_registry_repository_and_tag(text: str, parts: tuple[str, str, str]) -> None:
     """As every tool writes them."""
     found = Reference.parse(text)
     assert (found.host, found.repository, found.tag) == parts
 
 
 @pytest.mark.parametrize("text", ["a:1", "a/b:1", "example.com/A:1", "example.com/a:b:c", "example.com/../a", "h .x/a"])
-def test_a_reference_without_a_registry_or_with_a_bad_name_is_refused(text: str) -> None:
-    """Guessing a registry would send somebody's code to strangers."""
+def test_a_reference_without_a_registry_or_with_an_invalid_name_is_rejected(text: str) -> None:
+    """Guessing a registry would send a user's code to strangers."""
     with pytest.raises(ConfigError):
         Reference.parse(text)
 
 
-def test_tls_is_left_out_only_at_home_or_when_told() -> None:
+def test_tls_is_omitted_only_on_localhost_or_on_request() -> None:
     """Images are code."""
     assert Reference.parse("localhost:5000/a").server(plain=False) == "http://localhost:5000"
     assert Reference.parse("example.com/a").server(plain=False) == "https://example.com"
@@ -199,7 +199,7 @@ def test_tls_is_left_out_only_at_home_or_when_told() -> None:
     assert Reference.parse("localhost.example.com/a").server(plain=False) == "https://localhost.example.com"
 
 
-def test_logins_are_read_from_where_docker_keeps_them(tmp_path: Path) -> None:
+def test_logins_are_read_from_the_docker_configuration(tmp_path: Path) -> None:
     """And never shown."""
     path = tmp_path / "config.json"
     assert kept_login("example.com", path) == Anonymous()
@@ -214,8 +214,8 @@ def test_logins_are_read_from_where_docker_keeps_them(tmp_path: Path) -> None:
         kept_login("example.com", path)
 
 
-def test_the_time_of_the_image_is_given_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The present would make every build another one."""
+def test_the_time_of_the_image_is_fixed_or_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The current time would make every build different."""
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     assert epoch_from() == 0
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")

@@ -1,4 +1,4 @@
-"""What an image is made of: every package that its Python needs, compiled modules, and libraries that are there."""
+"""What an image contains: every package that its Python needs, compiled modules, and libraries that exist."""
 
 import gzip
 import importlib.util
@@ -47,14 +47,14 @@ MARKERS = [
 @pytest.mark.parametrize("marker", MARKERS)
 @pytest.mark.parametrize("python", ["3.11.2", "3.11.3", "3.12.0rc1", "3.14.0"])
 @pytest.mark.parametrize("system", ["linux/amd64", "linux/arm64"])
-def test_markers_mean_what_they_mean_to_other_tools(marker: str, python: str, system: str) -> None:
-    """Another implementation of the same standard is the witness."""
+def test_markers_have_the_same_meaning_as_in_other_tools(marker: str, python: str, system: str) -> None:
+    """Compared with another implementation of the same standard."""
     for extra in ("", "fast"):
         environment = target_environment(python, system) | {"extra": extra}
         assert evaluate(marker, environment) == Marker(marker).evaluate(environment)
 
 
-def test_requirements_of_everything_installed_here_are_read_alike() -> None:
+def test_requirements_of_all_installed_packages_are_parsed_alike() -> None:
     """Hundreds of requirements, as their authors wrote them."""
     environment = target_environment("3.11.2", "linux/amd64")
     texts = [text for found in distributions() for text in found.requires or ()]
@@ -71,14 +71,14 @@ def test_requirements_of_everything_installed_here_are_read_alike() -> None:
     "marker", ["python_version", "python_version < ", 'a == "b"', '(os_name == "a"', 'os_name == "a" "b"']
 )
 def test_a_marker_that_cannot_be_read_is_an_error(marker: str) -> None:
-    """To leave the package out is how a pod came to restart for ever."""
+    """When such a package was left out, the pod restarted forever."""
     with pytest.raises(ConfigError, match="marker"):
         evaluate(marker, target_environment("3.11.2", "linux/amd64"))
 
 
 @pytest.fixture
 def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Let packages be found that only this test has: one needs another before Python 3.11.3, and has an extra."""
+    """Make packages available only to this test: one needs another before Python 3.11.3, and has an extra."""
     requires = ['only-before; python_full_version < "3.11.3"', 'only-with-extra; extra == "fast"']
     for name, needs in {"needy": requires, "only-with-extra": []}.items():
         folder = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info"
@@ -90,21 +90,21 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def names(*requirements: str, python: str) -> list[str]:
-    """Return the names of what is needed in an image."""
+    """Return the names of the packages that an image needs."""
     environment = target_environment(python, "linux/amd64")
     return [found.metadata["Name"] for found in needed_distributions(list(requirements), environment)]
 
 
-def test_a_package_that_the_base_needs_and_this_machine_does_not_is_named(packages: Path) -> None:
-    """It was left out, since every marker was taken as optional, and the pod failed at its first import."""
+def test_a_package_that_only_the_base_needs_is_named(packages: Path) -> None:
+    """It was left out, since every marker was treated as optional, and the pod failed at its first import."""
     del packages
     assert names("needy", python="3.11.3") == ["needy"]
     with pytest.raises(ConfigError, match=r"only-before, which needy needs in an image with Python 3\.11\.2"):
         names("needy", python="3.11.2")
 
 
-def test_extras_that_are_asked_for_are_followed(packages: Path) -> None:
-    """They were left out, whoever asked for them."""
+def test_requested_extras_are_followed(packages: Path) -> None:
+    """They were always left out."""
     del packages
     assert names("needy[fast]>=1", python="3.12.0") == ["needy", "only-with-extra"]
     assert names("needy", "needy[fast]", python="3.12.0") == ["needy", "only-with-extra"]
@@ -114,28 +114,28 @@ def test_extras_that_are_asked_for_are_followed(packages: Path) -> None:
 # Bytecode.
 
 
-def test_modules_are_compiled_as_python_would_look_for_them(tmp_path: Path) -> None:
-    """Valid whatever the time of the file is, with the path that tracebacks show in the image."""
+def test_modules_are_compiled_where_python_looks_for_them(tmp_path: Path) -> None:
+    """Valid at any time of the file, with the path that tracebacks show in the image."""
     source = b"def f():\n    return {'a', 'b'} | {1, 2}\n"
     files = with_bytecode([File("app/code/fleet/main.py", source), File("app/code/fleet/data.txt", b"x")])
     cache = Path(importlib.util.cache_from_source("app/code/fleet/main.py")).as_posix()
     assert [file.path for file in files] == ["app/code/fleet/main.py", "app/code/fleet/data.txt", cache]
     compiled = files[-1].data
     assert compiled[:4] == importlib.util.MAGIC_NUMBER
-    assert int.from_bytes(compiled[4:8], "little") == 0b01  # by a hash that is not checked
+    assert int.from_bytes(compiled[4:8], "little") == 0b01  # by an unchecked hash
     assert marshal.loads(compiled[16:]).co_filename == "/app/code/fleet/main.py"  # noqa: S302 - made here
     del tmp_path
 
 
-def test_the_same_modules_are_compiled_to_the_same_bytes() -> None:
-    """The digest of an image says what is in it; sets and names must not change it."""
+def test_equal_modules_are_compiled_to_equal_bytes() -> None:
+    """The digest of an image identifies its content; sets and names must not change it."""
     text = "NAMES = frozenset({" + ", ".join(f"'name{number}'" for number in range(50)) + "})\n"
     files = [File(f"app/code/a{number}.py", text.encode()) for number in range(5)]
     assert with_bytecode(files) == with_bytecode(list(files))
 
 
-def test_what_is_no_python_is_left_as_it_is() -> None:
-    """Packages bring templates that end in .py."""
+def test_files_that_are_not_python_are_unchanged() -> None:
+    """Packages contain templates that end in .py."""
     files = [File("app/packages/template.py", b"def {{ name }}():\n")]
     assert with_bytecode(files) == files
 
@@ -150,8 +150,8 @@ def extension() -> File:
     return File(f"app/packages/{path.relative_to(folder).as_posix()}", path.read_bytes())
 
 
-def test_an_extension_module_is_read_as_readelf_reads_it(tmp_path: Path) -> None:
-    """Another reader of the format is the witness."""
+def test_an_extension_module_is_parsed_as_by_readelf(tmp_path: Path) -> None:
+    """Compared with another reader of the format."""
     readelf = shutil.which("readelf")
     if readelf is None:
         pytest.skip("readelf is not installed: apt-get install binutils")
@@ -165,7 +165,7 @@ def test_an_extension_module_is_read_as_readelf_reads_it(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the extension module here is one for another machine")
-def test_a_library_that_is_nowhere_and_a_wrong_machine_are_problems() -> None:
+def test_a_missing_library_and_a_wrong_machine_are_problems() -> None:
     """Both are an ImportError in the cluster."""
     file = extension()
     found = read_elf(file.data)
@@ -178,8 +178,8 @@ def test_a_library_that_is_nowhere_and_a_wrong_machine_are_problems() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\x7fELF", b"\x7fELF\x02\x01" + b"\xff" * 200, b"#!/bin/sh\n"])
-def test_what_is_no_library_is_overlooked(data: bytes) -> None:
-    """Packages hold all kinds of files, and damaged ones are not for us to judge."""
+def test_files_that_are_not_libraries_are_ignored(data: bytes) -> None:
+    """Packages contain all kinds of files, and damaged ones are not our concern."""
     found = read_elf(data)
     assert found is None or found.needed == ()
 
@@ -187,8 +187,8 @@ def test_what_is_no_library_is_overlooked(data: bytes) -> None:
 # Bases.
 
 
-def test_a_base_tells_its_python_in_several_ways(tmp_path: Path) -> None:
-    """The official images say it; those of distributions have it in their files."""
+def test_the_python_of_a_base_is_found_in_several_ways(tmp_path: Path) -> None:
+    """The official images declare it; those of distributions have it in their files."""
     assert read_base(base_image(tmp_path / "says"), "linux/amd64").python == f"{PYTHON}.1"
     for name, files, expected in [
         ("header", [File("usr/local/include/python3.11/patchlevel.h", b'#define PY_VERSION  "3.11.9"\n')], "3.11.9"),

@@ -1,4 +1,4 @@
-"""The chart, as Helm itself reads it: `helm lint` has nothing to say, `helm template` gives the manifests."""
+"""The chart, read by Helm itself: `helm lint` reports nothing, `helm template` prints the manifests."""
 
 import shutil
 import subprocess
@@ -21,13 +21,13 @@ HELM = shutil.which("helm")
 
 
 class OldSpec(Model):
-    """What is wanted, such as {{ .Values.wanted }}."""
+    """The desired state, such as {{ .Values.wanted }}."""
 
     pattern: str = "{{ name }}"
 
 
 class NewSpec(Model):
-    """What is wanted, such as {{- .Values.wanted -}} or {{"{{"}}."""
+    """The desired state, such as {{- .Values.wanted -}} or {{"{{"}}."""
 
     template: Annotated[str, Rule("self == oldSelf || request.userInfo.username != '{{'", "no {{ braces }}")] = (
         "{{ name }}"
@@ -36,7 +36,7 @@ class NewSpec(Model):
 
 @custom_resource("letters.example.com/v1alpha1", kind="Letter")
 class OldLetter(Resource[OldSpec, Status]):
-    """A letter whose text has {{ placeholders }}, as it was."""
+    """A letter whose text has {{ placeholders }}, in the old version."""
 
 
 @custom_resource("letters.example.com/v1", kind="Letter", storage=True)
@@ -62,7 +62,7 @@ def by_name(objects: list[dict[str, Any]]) -> dict[tuple[str, str, str], dict[st
 
 
 def comparable(value: Any) -> Any:
-    """Leave out empty values, which a chart has and manifests do not, and what only a chart sets."""
+    """Leave out empty values, which a chart has and manifests do not, and fields that only a chart sets."""
     if isinstance(value, dict):
         kept = {
             key: comparable(inner) for key, inner in value.items() if key not in ("fsGroup", "helm.sh/resource-policy")
@@ -73,7 +73,7 @@ def comparable(value: Any) -> Any:
 
 @pytest.fixture(params=CASES)
 def chart(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Operator, Shape]:
-    """Return the folder of a chart, and what it was made of."""
+    """Return the folder of a chart, and its sources."""
     operator, shape = CASES[request.param]
     for name, text in chart_files(operator, shape, version="1.0.0").items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def chart(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Operato
 
 
 def helm(*arguments: str) -> str:
-    """Run Helm and return what it prints."""
+    """Run Helm and return its output."""
     if HELM is None:
         pytest.skip("helm is not installed: go install helm.sh/helm/v3/cmd/helm@latest")
     answer = subprocess.run([HELM, *arguments], capture_output=True, text=True, check=False)  # noqa: S603 - the test's own tool
@@ -90,16 +90,16 @@ def helm(*arguments: str) -> str:
     return answer.stdout
 
 
-def test_helm_finds_nothing_wrong(chart: tuple[Path, Operator, Shape]) -> None:
-    """Errors and warnings; that there is no icon is information."""
+def test_helm_lint_reports_nothing(chart: tuple[Path, Operator, Shape]) -> None:
+    """Neither errors nor warnings; the missing icon is only information."""
     root, _, shape = chart
     report = helm("lint", str(root), "--namespace", shape.namespace, "--strict")
     assert "0 chart(s) failed" in report
     assert "[WARNING]" not in report
 
 
-def test_helm_makes_the_objects_of_the_manifests(chart: tuple[Path, Operator, Shape]) -> None:
-    """With the values that the project says; braces come out as they went in."""
+def test_helm_renders_the_objects_of_the_manifests(chart: tuple[Path, Operator, Shape]) -> None:
+    """With the values of the project; braces are unchanged."""
     root, operator, shape = chart
     rendered = by_name(load(helm("template", "any", str(root), "--namespace", shape.namespace, "--include-crds")))
     expected = by_name([obj for obj in all_objects(operator, shape) if obj["kind"] != "Namespace"])
@@ -108,8 +108,8 @@ def test_helm_makes_the_objects_of_the_manifests(chart: tuple[Path, Operator, Sh
     }
 
 
-def test_values_of_a_cluster_take_the_place_of_those_of_the_project(chart: tuple[Path, Operator, Shape]) -> None:
-    """They are what a chart is for."""
+def test_values_of_a_cluster_override_those_of_the_project(chart: tuple[Path, Operator, Shape]) -> None:
+    """That is the purpose of a chart."""
     root, operator, shape = chart
     values = ["replicas=5", "args={--verbose}", "env[0].name=A", "env[0].value=b", "nodeSelector.a=b"]
     sets = [part for value in values for part in ("--set", value)]
@@ -123,7 +123,7 @@ def test_values_of_a_cluster_take_the_place_of_those_of_the_project(chart: tuple
 
 
 def test_braces_in_templates_are_escaped_without_helm_too() -> None:
-    """What is left of a template after its own expressions are taken out has no opening braces."""
+    """A template without its own expressions contains no opening braces."""
     operator, shape = CASES["braces"]
     files = chart_files(operator, shape, version="1.0.0")
     text = files["templates/definitions.yaml"]

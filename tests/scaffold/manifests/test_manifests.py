@@ -1,4 +1,4 @@
-"""Manifests derived from an operator: the least permissions, a deployment that a careful cluster admits."""
+"""Manifests derived from an operator: least permissions, and a Deployment that meets the restricted standard."""
 
 import re
 import subprocess
@@ -40,7 +40,7 @@ PATH = re.compile(
 
 
 def used(request: Request) -> tuple[str, str, str] | None:
-    """Tell which verb on which resource a request is, by a reading of paths that is independent of the server's."""
+    """Return verb and resource of a request, by parsing paths independently of the server."""
     url = urlsplit(request.target)
     found = PATH.fullmatch(url.path)
     if found is None or found["resource"] == "customresourcedefinitions":
@@ -52,8 +52,8 @@ def used(request: Request) -> tuple[str, str, str] | None:
     return found["group"] or "", f"{found['resource']}/{part}" if part else found["resource"], verb
 
 
-async def test_the_role_is_what_the_operator_uses_and_no_more(cluster: Cluster) -> None:
-    """Granted and used, compared over a whole life: too little breaks the operator, too much endangers the cluster."""
+async def test_the_role_is_exactly_what_the_operator_uses(cluster: Cluster) -> None:
+    """Granted and used permissions are compared over a whole life: too few break the operator, too many are a risk."""
     user = Client(InMemoryTransport(cluster.server, clock=cluster.clock), clock=cluster.clock)
     election = ElectionOptions(name="fleet", namespace="default", identity="a")
     async with cluster.running(operator, options=ManagerOptions(election=election)):
@@ -69,7 +69,7 @@ async def test_the_role_is_what_the_operator_uses_and_no_more(cluster: Cluster) 
         (rule["apiGroups"][0], rule["resources"][0], verb) for rule in lease_rules("fleet") for verb in rule["verbs"]
     }
     assert seen - granted == set()
-    # Those that depend on the server and on what happens: a lost watch, an object that must be read again.
+    # Those that depend on the server and on events: a lost watch, an object that must be read again.
     left = granted - seen
     assert left <= {
         ("fleet.example.com", "fleets/finalizers", "update"),
@@ -80,8 +80,8 @@ async def test_the_role_is_what_the_operator_uses_and_no_more(cluster: Cluster) 
     } | {(group, resource, verb) for group, resource, verb in granted if verb in ("list", "watch")}
 
 
-async def test_the_operator_works_as_its_own_account_and_can_do_no_more(cluster: Cluster) -> None:
-    """The server enforces the role: the operator leads, writes and tells, and a stolen token reads no secrets."""
+async def test_the_operator_works_with_its_own_account_and_can_do_no_more(cluster: Cluster) -> None:
+    """The server enforces the role: the operator leads, writes and records events, and reads no other secrets."""
     for obj in all_objects(operator, SHAPE):
         await cluster.client.apply(Unstructured(obj))
     account = cluster.client_of_account("fleet-system", "fleet")
@@ -100,16 +100,16 @@ async def test_the_operator_works_as_its_own_account_and_can_do_no_more(cluster:
         await account.create(ClusterRole(meta("mine")))
 
 
-async def test_a_server_accepts_all_of_it(cluster: Cluster) -> None:
-    """What is written for people to apply is applied here first."""
+async def test_a_server_accepts_all_manifests(cluster: Cluster) -> None:
+    """Users apply them, so they are applied here first."""
     for obj in all_objects(operator, SHAPE):
         await cluster.client.apply(Unstructured(obj))
     [pods] = [obj for obj in all_objects(operator, SHAPE) if obj["kind"] == "Deployment"]
     assert pods["spec"]["template"]["spec"]["containers"][0]["image"] == SHAPE.image
 
 
-def test_nothing_is_granted_by_a_wildcard_or_beyond_need() -> None:
-    """An operator's account is what an attacker gets."""
+def test_nothing_is_granted_by_wildcards_or_without_need() -> None:
+    """An attacker who takes over the operator gets its account."""
     roles = [obj for obj in permission_objects(operator, SHAPE) if obj["kind"].endswith("Role")]
     words = [word for role in roles for rule in role["rules"] for words in rule.values() for word in words]
     assert not {"*", "escalate", "bind", "impersonate"} & set(words)
@@ -117,8 +117,8 @@ def test_nothing_is_granted_by_a_wildcard_or_beyond_need() -> None:
     assert [rule["verbs"] for rule in secrets] == [["get"]]
 
 
-def test_an_operator_of_some_namespaces_gets_nothing_in_the_cluster() -> None:
-    """Roles instead of cluster roles, in those namespaces only, and the operator is told to look there."""
+def test_a_namespaced_operator_has_no_cluster_permissions() -> None:
+    """Roles instead of ClusterRoles, in those namespaces only, and the operator watches only them."""
     shape = Shape(image="a", namespace="fleet-system", watch=("red", "blue"))
     objects = permission_objects(operator, shape)
     assert not [obj for obj in objects if obj["kind"].startswith("Cluster")]
@@ -129,13 +129,13 @@ def test_an_operator_of_some_namespaces_gets_nothing_in_the_cluster() -> None:
     assert arguments[-2:] == ["--namespace=red", "--namespace=blue"]
 
 
-def test_events_of_cluster_scoped_objects_are_allowed_where_they_lie() -> None:
-    """They go to the namespace default, whatever namespaces the operator looks at."""
+def test_events_of_cluster_scoped_objects_are_allowed_in_the_default_namespace() -> None:
+    """They are created there, whatever namespaces the operator watches."""
     wide = Operator("wide")
 
     @wide.reconciler(Namespace)
     async def reconcile(namespace: Namespace, ctx: Context[Namespace]) -> None:
-        """Look at namespaces."""
+        """Reconcile namespaces."""
 
     shape = Shape(image="a", namespace="wide-system", watch=("red",))
     roles = {
@@ -160,7 +160,7 @@ def test_pods_meet_the_restricted_standard() -> None:
 
 
 def test_pods_mount_the_claims_that_the_project_names() -> None:
-    """What an operator must keep needs a place: its root file system cannot be written."""
+    """An operator that stores data needs a volume: its root file system is read-only."""
     shape = shape_from({"volumes": {"/backups": "my-backups", "/cache": "my-cache"}}, "fleet", version="1")
     [deployment] = [obj for obj in all_objects(operator, shape) if obj["kind"] == "Deployment"]
     pod = deployment["spec"]["template"]["spec"]
@@ -178,7 +178,7 @@ def test_a_waiting_replica_is_ready() -> None:
 
 
 def test_files_are_the_same_every_time_and_complete() -> None:
-    """CI compares them byte by byte; one file holds all of them for kubectl."""
+    """CI compares them byte by byte; one file contains all of them for kubectl."""
     files = manifest_files(operator, SHAPE)
     assert files == manifest_files(operator, SHAPE)
     resources = load(files["kustomization.yaml"])[0]["resources"]
@@ -187,16 +187,16 @@ def test_files_are_the_same_every_time_and_complete() -> None:
     assert [obj for name in resources for obj in load(files[name])] == whole
 
 
-def test_people_get_roles_of_their_own() -> None:
-    """Namespace admins can use the kinds without anybody writing a role."""
+def test_users_get_roles_for_the_kinds() -> None:
+    """Namespace admins can use the kinds without writing a role."""
     viewer, editor = user_role_objects(operator)
     assert viewer["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
     assert "rbac.authorization.k8s.io/aggregate-to-view" not in editor["metadata"]["labels"]
     assert editor["rules"][0]["resources"] == ["fleets"]
 
 
-def test_an_operator_whose_name_is_no_label_cannot_be_deployed() -> None:
-    """The error comes before a server's, and says which name."""
+def test_an_operator_whose_name_is_not_a_label_cannot_be_deployed() -> None:
+    """The error comes before the server's, and names the value."""
     with pytest.raises(DeclarationError, match="'My Operator'"):
         name_of(Operator("My Operator"))
 
@@ -214,20 +214,20 @@ def test_an_operator_whose_name_is_no_label_cannot_be_deployed() -> None:
         {"volumes": {"/backups": "My Backups"}},
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, Any]) -> None:
+def test_invalid_settings_are_rejected(settings: dict[str, Any]) -> None:
     """A typo in pyproject.toml must not become a manifest."""
     with pytest.raises(ConfigError):
         shape_from(settings, "fleet", version="1")
 
 
-def test_verbs_are_asked_for_by_name() -> None:
-    """A wildcard would be the end of least privilege."""
+def test_verbs_are_listed_by_name() -> None:
+    """A wildcard would violate least privilege."""
     with pytest.raises(DeclarationError, match="verbs without wildcards"):
         Operator("a").permit(Secret, "*")
 
 
-def test_a_chart_leaves_open_what_differs_between_clusters() -> None:
-    """No placeholder may stay, and every value that a template names must have a default."""
+def test_a_chart_has_values_for_what_differs_between_clusters() -> None:
+    """No placeholder may remain, and every value in a template needs a default."""
     files = chart_files(operator, SHAPE, version="1.0.0")
     text = "".join(content for name, content in files.items() if name.startswith("templates/"))
     assert "@" not in text
@@ -241,8 +241,8 @@ def test_a_chart_leaves_open_what_differs_between_clusters() -> None:
     assert "fleets.fleet.example.com.yaml" in "".join(name for name in files if name.startswith("crds/"))
 
 
-def test_a_bundle_names_what_it_owns_and_needs() -> None:
-    """The lifecycle manager installs by this file alone."""
+def test_a_bundle_lists_what_it_owns_and_needs() -> None:
+    """The Operator Lifecycle Manager installs from this file alone."""
     sample = {"apiVersion": "fleet.example.com/v1", "kind": "Fleet", "metadata": {"name": "a"}}
     files = bundle_files(operator, SHAPE, version="1.0.0", samples=[sample])
     [version] = load(files["manifests/fleet.clusterserviceversion.yaml"])
@@ -256,8 +256,8 @@ def test_a_bundle_names_what_it_owns_and_needs() -> None:
     assert "LABEL operators.operatorframework.io.bundle.package.v1=fleet\n" in files["bundle.Dockerfile"]
 
 
-def test_a_release_that_takes_something_away_breaks_people() -> None:
-    """A field that is gone, and a definition that is gone."""
+def test_a_release_that_removes_something_is_breaking() -> None:
+    """A removed field, and a removed CRD."""
     today = definition_objects(operator)
     before = definition_objects(operator)
     schema = before[0]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
@@ -270,7 +270,7 @@ def test_a_release_that_takes_something_away_breaks_people() -> None:
 
 
 def by_name(objects: list[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Give objects by kind, namespace and name."""
+    """Return objects by kind, namespace and name."""
     return {(obj["kind"], obj["metadata"].get("namespace", ""), obj["metadata"]["name"]): obj for obj in objects}
 
 
@@ -281,7 +281,7 @@ def written(files: dict[str, str], root: Path) -> None:
         (root / name).write_text(text)
 
 
-def test_kustomize_makes_the_same_objects_of_the_base(tmp_path: Path) -> None:
+def test_kustomize_builds_the_same_objects_from_the_base(tmp_path: Path) -> None:
     """Kustomize itself reads the base."""
     files = manifest_files(operator, SHAPE)
     written(files, tmp_path)

@@ -1,4 +1,4 @@
-"""Alerts and a dashboard: they speak only of metrics that the operator serves, and survive Helm."""
+"""Alerts and a dashboard: they use only metrics that the operator serves, and survive Helm."""
 
 import json
 import re
@@ -29,8 +29,8 @@ def expressions(operator: Operator) -> list[str]:
 
 
 @pytest.mark.parametrize("which", OPERATORS)
-async def test_every_metric_that_is_asked_for_is_served(cluster: Cluster, which: str) -> None:
-    """A misspelt metric is an alert that never fires, and nothing else would show it."""
+async def test_every_metric_in_use_is_served(cluster: Cluster, which: str) -> None:
+    """An alert on a misspelt metric never fires, and nothing else would show that."""
     operator = OPERATORS[which]
     async with cluster.running(operator) as manager:
         served = set(re.findall(r"^# TYPE (\S+)", manager.metrics.text().decode(), re.MULTILINE))
@@ -51,7 +51,7 @@ def test_expressions_are_balanced_and_select_this_operator(which: str) -> None:
 
 
 def test_the_dashboard_is_json_in_a_config_map_that_grafana_finds() -> None:
-    """Its sidecar looks for the label; people import the same text by hand."""
+    """Its sidecar searches for the label; users import the same text by hand."""
     [_, _, config_map] = monitoring_objects(example_operator.operator, SHAPE)
     assert config_map["metadata"]["labels"]["grafana_dashboard"] == "1"
     [text] = config_map["data"].values()
@@ -60,7 +60,7 @@ def test_the_dashboard_is_json_in_a_config_map_that_grafana_finds() -> None:
     assert len({tuple(panel["gridPos"].values()) for panel in panels}) == len(panels)
 
 
-def test_monitoring_is_there_only_if_it_is_asked_for() -> None:
+def test_monitoring_is_included_only_on_request() -> None:
     """A cluster without the Prometheus operator does not know its kinds."""
     operator = example_operator.operator
     assert "monitoring.yaml" in manifest_files(operator, SHAPE)
@@ -69,7 +69,7 @@ def test_monitoring_is_there_only_if_it_is_asked_for() -> None:
     assert "{{- if .Values.monitoring.enabled }}" in template
 
 
-def test_the_service_monitor_scrapes_the_service_of_the_metrics() -> None:
+def test_the_service_monitor_scrapes_the_metrics_service() -> None:
     """Its selector and port are those of the Service."""
     files = manifest_files(example_operator.operator, SHAPE)
     assert "name: metrics" in files["service.yaml"]

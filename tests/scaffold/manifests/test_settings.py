@@ -1,4 +1,4 @@
-"""`[tool.steersman]`: what it says about a deployment is in the manifests, the bundle and the values of the chart."""
+"""`[tool.steersman]`: its deployment settings are in the manifests, the bundle and the values of the chart."""
 
 import re
 import tomllib
@@ -50,19 +50,19 @@ SETTINGS: dict[str, Any] = {
 
 
 def shape(**changes: Any) -> Shape:
-    """Return the shape that the settings say, with some changes."""
+    """Return the shape for the settings, with some changes."""
     return shape_from(SETTINGS | changes, "fleet", version="1.0")
 
 
 def pod_of(objects: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the pods of the only deployment among some objects."""
+    """Return the pod template of the only Deployment among some objects."""
     [deployment] = [obj for obj in objects if obj["kind"] == "Deployment"]
     pod: dict[str, Any] = deployment["spec"]["template"]["spec"]
     return pod
 
 
 def test_settings_are_in_the_deployment() -> None:
-    """Each of them had to be patched into the manifests by hand."""
+    """Otherwise users would have to patch the manifests."""
     pod = pod_of(all_objects(operator, shape()))
     [container] = pod["containers"]
     assert container["args"][-2:] == ["--verbose", "--grace=90"]
@@ -91,7 +91,7 @@ def test_settings_are_in_the_deployment() -> None:
 
 
 def test_volumes_of_every_kind_are_mounted() -> None:
-    """Secrets and ConfigMaps are mounted to be read; a claim is there to be written."""
+    """Secrets and ConfigMaps are mounted read-only; a claim is writable."""
     pod = pod_of(all_objects(operator, shape()))
     sources = {volume["name"]: {k: v for k, v in volume.items() if k != "name"} for volume in pod["volumes"]}
     mounts = {
@@ -108,21 +108,21 @@ def test_volumes_of_every_kind_are_mounted() -> None:
     }
 
 
-def test_a_pod_gets_more_time_than_its_reconciles() -> None:
-    """Otherwise the kubelet kills them in the middle of the grace that was asked for."""
+def test_a_pod_gets_more_time_than_its_grace_period() -> None:
+    """Otherwise the kubelet would kill running reconciles."""
     assert pod_of(all_objects(operator, shape()))["terminationGracePeriodSeconds"] == 100
     assert shape(args=["--grace", "5"]).termination_seconds == 15
     assert shape(args=[]).termination_seconds == 40
 
 
-async def test_a_server_accepts_what_settings_make(cluster: Cluster) -> None:
-    """The names and forms are those of Kubernetes."""
+async def test_a_server_accepts_the_settings(cluster: Cluster) -> None:
+    """Names and forms are those of Kubernetes."""
     for obj in all_objects(operator, shape()):
         await cluster.client.apply(Unstructured(obj))
 
 
 def test_settings_are_the_values_of_the_chart() -> None:
-    """What the project says is the default; a cluster can have others."""
+    """The project sets the defaults; a cluster can override them."""
     files = chart_files(operator, shape(), version="1.0.0")
     [values] = load_documents(files["values.yaml"])
     pod = pod_of(all_objects(operator, shape()))
@@ -139,7 +139,7 @@ def test_settings_are_the_values_of_the_chart() -> None:
 
 
 def test_settings_are_in_the_bundle() -> None:
-    """The lifecycle manager makes the deployment of them."""
+    """The Operator Lifecycle Manager creates the Deployment from them."""
     files = bundle_files(operator, shape(watch=["red"]), version="1.0.0")
     [version] = load(files["manifests/fleet.clusterserviceversion.yaml"])
     [deployment] = version["spec"]["install"]["spec"]["deployments"]
@@ -197,7 +197,7 @@ def test_the_settings_of_the_guide_can_be_used() -> None:
         ({"webhook_secret": "A B"}, "webhook_secret is 'A B'"),
     ],
 )
-def test_what_is_wrong_is_named_by_its_key(settings: dict[str, Any], message: str) -> None:
-    """A typo must not deploy something else than was meant, and must be found without reading the code."""
+def test_an_invalid_setting_is_named_by_its_key(settings: dict[str, Any], message: str) -> None:
+    """A typo must not deploy something else, and must be found without reading the code."""
     with pytest.raises(ConfigError, match=message):
         shape_from(settings, "fleet", version="1")

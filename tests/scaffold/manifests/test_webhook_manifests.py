@@ -1,4 +1,4 @@
-"""Manifests of an operator with webhooks: everything that leads to them, derived from what it declares."""
+"""Manifests of an operator with webhooks, derived from its declarations."""
 
 from typing import Annotated, Any
 
@@ -28,14 +28,14 @@ SHAPE = Shape(image="registry.example.com/ports:1.0", namespace="ports-system")
 
 
 class PortSpec(Model):
-    """What is asked for."""
+    """The desired state."""
 
     berths: int = 1
     owner: Annotated[str, Rule("self == oldSelf || request.userInfo.username == oldSelf", "it is not yours")] = ""
 
 
 class OldPortSpec(Model):
-    """What was asked for."""
+    """The desired state in the old version."""
 
     places: int = 1
     owner: str = ""
@@ -48,7 +48,7 @@ class Port(Resource[PortSpec, Status]):
 
 @custom_resource("ports.example.com/v1beta1", kind="Port", storage=False)
 class OldPort(Resource[OldPortSpec, Status]):
-    """A port, as it was."""
+    """A port in the old version."""
 
 
 renames(OldPort, Port, {".spec.places": ".spec.berths"})
@@ -64,13 +64,13 @@ async def reconcile(port: Port, ctx: Context[Port]) -> None:
 
 @operator.default(Port)
 def fill(port: Port, _: Admission[Port]) -> None:
-    """Give everybody a berth."""
+    """Set a berth."""
     port.spec.berths = port.spec.berths or 1
 
 
 @operator.validate(Pod, on=["CREATE"], failure="Ignore", timeout=3)
 async def look(_: Pod, admission: Admission[Pod]) -> None:
-    """Refuse everything."""
+    """Reject everything."""
     raise Deny(admission.user.name)
 
 
@@ -79,8 +79,8 @@ def _one(kind: str, shape: Shape = SHAPE) -> dict[str, Any]:
     return found
 
 
-async def test_an_operator_in_its_deployment_keeps_certificates_and_tells_whom_to_trust(cluster: Cluster) -> None:
-    """Its account may do exactly that: one Secret, the bundles of its own configurations and definitions."""
+async def test_a_deployed_operator_may_manage_its_certificates(cluster: Cluster) -> None:
+    """Its account may do exactly that: one Secret, and the CA bundles of its own configurations and CRDs."""
     for obj in all_objects(operator, SHAPE):
         await cluster.client.apply(Unstructured(obj))
     account = cluster.client_of_account("ports-system", "ports")
@@ -109,8 +109,8 @@ async def test_an_operator_in_its_deployment_keeps_certificates_and_tells_whom_t
         await account.delete(ValidatingWebhookConfiguration(meta("ports")))
 
 
-def test_ports_names_and_addresses_fit_together() -> None:
-    """A webhook that is called at a port where nobody listens refuses every write."""
+def test_ports_names_and_addresses_agree() -> None:
+    """A webhook that is called at a port without a listener rejects every write."""
     container = _one("Deployment")["spec"]["template"]["spec"]["containers"][0]
     [port] = [port for port in container["ports"] if port["name"] == "webhooks"]
     assert f"--webhook-port={port['containerPort']}" in container["args"]
@@ -132,8 +132,8 @@ def test_ports_names_and_addresses_fit_together() -> None:
     assert conversion["webhook"]["clientConfig"]["service"]["path"] == "/convert"
 
 
-def test_what_was_declared_stands_in_the_configuration() -> None:
-    """Operations, policy, patience; and the operator's own pods can always start."""
+def test_declarations_are_in_the_configuration() -> None:
+    """Operations, failure policy, timeout; and the operator's own pods can always start."""
     [entry] = _one("ValidatingWebhookConfiguration")["webhooks"]
     assert (entry["name"], entry["failurePolicy"], entry["timeoutSeconds"]) == ("look.ports.core", "Ignore", 3)
     assert entry["rules"][0]["operations"] == ["CREATE"]
@@ -141,15 +141,15 @@ def test_what_was_declared_stands_in_the_configuration() -> None:
     assert (mine["operator"], mine["values"]) == ("NotIn", ["ports-system"])
 
 
-def test_webhooks_come_last_and_go_first() -> None:
-    """Nobody is to be asked who is not there yet, or not any more."""
+def test_webhooks_are_created_last_and_deleted_first() -> None:
+    """They must not be called before the operator runs, or afterwards."""
     files = list(parts_of(operator, SHAPE))
     assert files[-1] == "webhooks.yaml"
     assert files.index("admission-policies.yaml") < files.index("deployment.yaml")
 
 
-def test_a_secret_of_the_users_is_only_read() -> None:
-    """Whoever keeps certificates by other means gives the operator nothing to write."""
+def test_a_secret_of_the_user_is_only_read() -> None:
+    """If certificates are managed elsewhere, the operator needs no write permission."""
     shape = Shape(image="a", namespace="ports-system", webhook_secret="mine")
     assert "--webhook-secret=mine" in _one("Deployment", shape)["spec"]["template"]["spec"]["containers"][0]["args"]
     roles = [obj for obj in all_objects(operator, shape) if obj["kind"] == "Role"]
@@ -157,8 +157,8 @@ def test_a_secret_of_the_users_is_only_read() -> None:
     assert (rule["resourceNames"], rule["verbs"]) == (["mine"], ["get"])
 
 
-def test_an_operator_without_webhooks_has_none_of_it() -> None:
-    """Most operators need no port that anybody may call."""
+def test_an_operator_without_webhooks_has_none_of_these() -> None:
+    """Most operators need no open port."""
     plain = Operator("plain")
 
     @plain.reconciler(ConfigMap)
@@ -168,8 +168,8 @@ def test_an_operator_without_webhooks_has_none_of_it() -> None:
     assert "webhook" not in repr(all_objects(plain, SHAPE))
 
 
-def test_a_chart_leaves_the_namespace_open_everywhere() -> None:
-    """Helm knows the namespace only when it installs; definitions that name one are templates."""
+def test_a_chart_never_fixes_the_namespace() -> None:
+    """Helm knows the namespace only at installation; CRDs that name one are templates."""
     files = chart_files(operator, SHAPE, version="1.0")
     assert "namespace: {{ .Release.Namespace }}" in files["templates/webhooks.yaml"]
     assert "--webhook-service={{ .Release.Namespace }}/ports-webhooks" in files["templates/deployment.yaml"]
@@ -178,8 +178,8 @@ def test_a_chart_leaves_the_namespace_open_everywhere() -> None:
     assert not [name for name, text in files.items() if "the-namespace-of-the-release" in text]
 
 
-def test_a_bundle_leaves_certificates_to_the_manager() -> None:
-    """It mounts its own, and makes the configurations."""
+def test_a_bundle_leaves_certificates_to_the_lifecycle_manager() -> None:
+    """It mounts its own, and creates the configurations."""
     files = bundle_files(operator, SHAPE, version="1.0.0")
     [version] = load_documents(files["manifests/ports.clusterserviceversion.yaml"].encode())
     told = {entry["type"]: entry for entry in version["spec"]["webhookdefinitions"]}

@@ -82,6 +82,7 @@ async def recreated(cluster: Cluster) -> None:
     database = await cluster.client.create(Database(meta("a")))
     await cluster.settle()
     await cluster.client.delete(database)
+    await cluster.eventually(lambda: not cluster.list(Database))
     await cluster.settle()
     await cluster.client.create(Database(meta("a")))
     await cluster.settle()

@@ -32,7 +32,7 @@ def deleted_volume(volume: str) -> Callable[[bool], Operator]:
             if database.metadata.deletion_timestamp is None:
                 if FINALIZER not in finalizers:
                     await ctx.patch(database, {"metadata": {"finalizers": [*finalizers, FINALIZER]}})
-                if await ctx.get(ConfigMap, volume) is None:
+                if not await _exists(ctx, volume, in_cluster=is_correct):
                     await ctx.create(part(volume), owned=False)
             elif FINALIZER in finalizers and (not is_correct or await is_current(ctx, database)):
                 await delete_by_name(ctx, volume)
@@ -43,6 +43,12 @@ def deleted_volume(volume: str) -> Callable[[bool], Operator]:
     return make
 
 
+async def _exists(ctx: Context[Database], volume: str, *, in_cluster: bool) -> bool:
+    """Return whether a volume exists. Nothing tells of a volume that is not owned, so the cache is not enough."""
+    found = await (ctx.client.try_get(ConfigMap, volume, "default") if in_cluster else ctx.get(ConfigMap, volume))
+    return found is not None
+
+
 def orphaned_volume(volume: str) -> Callable[[bool], Operator]:
     """Return the maker of an operator that deletes volumes whose database it does not see."""
 
@@ -51,7 +57,7 @@ def orphaned_volume(volume: str) -> Callable[[bool], Operator]:
 
         @operator.reconciler(Database, owns=[ConfigMap], name="databases")
         async def create(_: Database, ctx: Context[Database]) -> None:
-            if await ctx.get(ConfigMap, volume) is None:
+            if not await _exists(ctx, volume, in_cluster=is_correct):
                 await ctx.create(part(volume, part_of="database"), owned=False)
 
         @operator.reconciler(

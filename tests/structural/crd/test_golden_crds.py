@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions against a real server's answers."""
+"""CustomResourceDefinitions, compared with a real server's answers."""
 
 from collections import Counter
 from typing import Any
@@ -16,7 +16,7 @@ CASES = load("schema/crd_errors")
 
 
 def stored(crd: dict[str, Any]) -> dict[str, Any]:
-    """Give a CRD as a server stores it once it is served."""
+    """Return a CRD as a server stores it once it is served."""
     review = validate_crd(crd)
     assert not review.errors
     review.crd["status"]["conditions"] = [{"type": "Established", "status": "True"}]
@@ -24,13 +24,13 @@ def stored(crd: dict[str, Any]) -> dict[str, Any]:
 
 
 def named(crd: dict[str, Any]) -> dict[str, Any]:
-    """Give a CRD the name that the server generates for it."""
+    """Return a CRD with the name that the server generates for it."""
     prefix = crd["metadata"].get("generateName")
     return {**crd, "metadata": {**crd["metadata"], "name": f"{prefix}zzzzz"}} if prefix else crd
 
 
 def answer(case: dict[str, Any]) -> dict[str, Any]:
-    """Give the answer to a recorded request, in the words of the recording."""
+    """Return the answer to a recorded request, in the format of the recording."""
     old = stored(case["old"]) if "old" in case else None
     try:
         review = validate_crd(named(case["crd"]), old)
@@ -58,7 +58,7 @@ def answer(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def expected(case: dict[str, Any]) -> dict[str, Any]:
-    """Give the recorded answer in the same form."""
+    """Return the recorded answer in the same format."""
     if "response" not in case:
         return {key: case[key] for key in ("status", "message")} | {"causes": counted(case["causes"] or ())}
     response = case["response"]
@@ -71,8 +71,8 @@ def expected(case: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
-def test_a_crd_is_answered_as_a_real_server_did(number: int) -> None:
-    """The recordings are the specification: status, causes, texts, warnings and the defaulted spec."""
+def test_a_crd_is_answered_as_by_a_real_server(number: int) -> None:
+    """The recordings define status, causes, messages, warnings and the defaulted spec."""
     case = CASES[number]
     if case["about"] in CRDS_DECIDED_BY_THE_SERVER:
         pytest.skip(CRDS_DECIDED_BY_THE_SERVER[case["about"]])

@@ -4,10 +4,12 @@ from steersman import Context, Permanent, Retry
 
 from network.api.network_v1 import Network
 from network.operator import operator
-from network.provider import URL, Provided, Provider, RejectedError, UnavailableError, Wanted
+from network.provider import URL, Provided, Provider, RejectedError, UnavailableError, Wanted, planned_answer
 
 #: Seconds between two checks for drift at the provider.
 DRIFT_CHECK = 300.0
+
+operator.plan_service(URL, planned_answer)
 
 
 @operator.reconciler(Network, workers=4, finalizer="samplecrd.k8s.io/network")

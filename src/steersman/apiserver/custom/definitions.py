@@ -10,6 +10,7 @@ from steersman.apiserver.resources.catalog import Catalog, version_rank
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.ownership import Ownership
 from steersman.apiserver.resources.served_resource import ALL_VERBS, ServedResource, Subresource
+from steersman.apiserver.storage.record import Record
 from steersman.apiserver.watch.hub import WatchHub
 from steersman.clock import Clock
 from steersman.json_types import JsonObject
@@ -52,6 +53,8 @@ class CustomResources:
         self._hub = hub
         self._clock = clock
         self._conversions = conversions
+        #: What `restore` served last, by the version of the server and the definition: compiled schemas are kept.
+        self._restored: dict[tuple[int, bytes], list[ServedResource]] = {}
 
     def _served(self) -> ServedResource:
         served = self._catalog.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -165,9 +168,8 @@ class CustomResources:
         kept = frozenset(entry["name"] for entry in spec["versions"] if entry["served"])
         self._catalog.remove(group, names["plural"], keep=kept)
         for version in spec["versions"]:
-            if not version["served"]:
-                continue
-            self._catalog.add(self._resource(crd, version, stored_as, storage))
+            if version["served"]:
+                self._catalog.add(self._resource(crd, version, stored_as, storage))
 
     def _resource(self, crd: JsonObject, version: JsonObject, stored_as: str, storage: str) -> ServedResource:
         spec = crd["spec"]
@@ -214,12 +216,21 @@ class CustomResources:
         for served in list(self._catalog):
             if not served.builtin:
                 self._catalog.remove(served.group, served.plural)
-        definitions = self._served()
+        before, self._restored = self._restored, {}
         for record in self._objects.records_of(_RESOURCE):
-            crd = self._objects.document(definitions, record)
-            conditions = (crd.get("status") or {}).get("conditions") or []
-            if any(item["type"] == "Established" and item["status"] == "True" for item in conditions):
-                self.serve(crd)
+            key = (self._objects.version, record.raw)
+            self._restored[key] = before.get(key) or self._established(record)
+            for served in self._restored[key]:
+                self._catalog.add(served)
+
+    def _established(self, record: Record) -> list[ServedResource]:
+        """Serve a definition if it is established; return its resources."""
+        crd = self._objects.document(self._served(), record)
+        conditions = (crd.get("status") or {}).get("conditions") or []
+        if not any(item["type"] == "Established" and item["status"] == "True" for item in conditions):
+            return []
+        self.serve(crd)
+        return self._catalog.versions_of(crd["spec"]["group"], crd["spec"]["names"]["plural"])
 
     def _clean_up(self, crd: JsonObject) -> None:
         """Delete all objects of a definition that goes, then let it go."""

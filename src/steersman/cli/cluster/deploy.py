@@ -20,6 +20,7 @@ _MONITORING = "monitoring.coreos.com"
 @click.command("deploy", short_help="Deploy the operator to a cluster, with CRDs, RBAC and webhooks.")
 @operator_option
 @image_option
+@click.option("--plan", "plan", is_flag=True, help="Show what the operator would do, then ask.")
 @click.option("--wait/--no-wait", default=True, help="Wait until its pods are ready; default: --wait.")
 @click.option("--timeout", type=SECONDS, default=300.0, help="Seconds to wait for them; default: 300.")
 @cluster_options
@@ -27,6 +28,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     *,
     target: str | None,
     image: str,
+    plan: bool,
     wait: bool,
     timeout: float,
     kubeconfig: Path | None,
@@ -37,18 +39,20 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     """Apply what `steer manifests` writes (CRDs, RBAC, webhooks, Deployment), and wait until the operator runs.
 
     If it does not, the problem of its pods and the last lines of their log are shown. A namespace that exists already
-    is not changed.
+    is not changed. With --plan it is shown first what this version of the operator would do to the objects in the
+    cluster (see `steer plan`), and the question is asked even if a context is named.
 
     \b
     Examples:
       $ steer deploy --image registry.example.com/custompod:1.0 --dry-run
       $ steer deploy --image registry.example.com/custompod:1.0 --context a
+      $ steer deploy --image registry.example.com/custompod:1.1 --plan
     """
     access = Access(kubeconfig=kubeconfig, context=context, yes=yes, dry_run=dry_run)
-    run(_deploy(declared(target, image), access, timeout if wait else None))
+    run(_deploy(declared(target, image), access, timeout if wait else None, plan=plan))
 
 
-async def _deploy(found: "Declared", access: Access, patience: float | None) -> None:
+async def _deploy(found: "Declared", access: Access, patience: float | None, *, plan: bool) -> None:
     from steersman.cli.cluster.applying import apply_all, forced_apply
     from steersman.cli.cluster.ownership import adapted, ensure_namespace
     from steersman.cli.cluster.rollout import RolloutWait
@@ -63,11 +67,24 @@ async def _deploy(found: "Declared", access: Access, patience: float | None) -> 
 
     name, namespace = found.operator.name, found.shape.namespace
     objects = [Unstructured(obj) for obj in all_objects(found.operator, found.shape)]
-    async with access.connect(f"deploy {found.shape.image} to namespace {namespace}", manager=name) as client:
+    what = f"deploy {found.shape.image} to namespace {namespace}"
+    async with access.connect(what, manager=name, ask=not plan) as client:
+        if plan:
+            await _show_plan(found, client)
+            access.confirm(context_decides=False)
         objects = [obj for obj in objects if await _is_served(client, obj)]
         await apply_all(client, objects, dry_run=access.dry_run, write=write)
         if patience is not None and not access.dry_run:
             await RolloutWait(client, name, namespace, RealClock(), click.echo).run(patience)
+
+
+async def _show_plan(found: "Declared", client: "Client") -> None:
+    """Show what the operator would do once it is deployed."""
+    from steersman.cli.plan.plan import show
+    from steersman.clock import RealClock
+    from steersman.planning.planner import make_plan
+
+    show(await make_plan([found.operator], client.transport, clock=RealClock()))
 
 
 async def _is_served(client: "Client", obj: "Unstructured") -> bool:

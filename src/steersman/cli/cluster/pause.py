@@ -1,6 +1,8 @@
 """`steer pause KIND/NAME` and `steer resume KIND/NAME`: leave an object alone for a while."""
 
+import os
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -48,7 +50,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     """Stop reconciling an object until `steer resume`, or until a time has passed.
 
     The object gets an annotation and shows the condition Paused; `steer why` names it, too. Its cleanup still runs
-    when it is deleted.
+    when it is deleted. The cluster is that of --kubeconfig, --context or $KUBECONFIG, that of a running `steer dev`, or
+    that of ~/.kube/config.
 
     \b
     Examples:
@@ -73,12 +76,39 @@ async def annotate(
     value: str | None = None
     if paused:
         value = "true" if length is None else format_time((RealClock().now() + length).replace(microsecond=0))
-    async with access.connect(f"{'pause' if paused else 'resume'} {target}", manager="steer") as client:
+    access, where = _with_dev_cluster(access)
+    async with access.connect(f"{'pause' if paused else 'resume'} {target}{where}", manager="steer") as client:
         resource = await client.discovery.find(kind)
         ref: Ref[Any] = Ref(resource.gvk, name, namespace if resource.namespaced else None)
+        if not paused:
+            found = await client.try_get_metadata(resource.gvk, name, ref.namespace)
+            # An absent object is rejected by the patch, in the words of the server.
+            if found is not None and PAUSED not in found.metadata.annotations:
+                click.echo(f"{target} is not paused")
+                return
         options = WriteOptions(field_manager="steer", dry_run=access.dry_run)
         await client.patch(ref, {"metadata": {"annotations": {PAUSED: value}}}, options=options)
     until = f" until {value}" if length is not None else ""
     click.echo(
         f"{target} {'is paused' + until if paused else 'is reconciled again'}{' (dry run)' if access.dry_run else ''}"
     )
+
+
+def _with_dev_cluster(access: Access) -> tuple[Access, str]:
+    """Return the access to the cluster of a running `steer dev`, if no other is named, and words for it.
+
+    As `steer why` does: an author who looks at an object there pauses it there. No question is asked, because that
+    cluster is the author's own; the line that is printed names it.
+    """
+    from steersman.cli.dev.announcement import announced_kubeconfigs
+
+    if access.kubeconfig is not None or access.context is not None or os.environ.get("KUBECONFIG"):
+        return access, ""
+    found = announced_kubeconfigs()
+    if not found:
+        return access, ""
+    if len(found) > 1:
+        raise click.ClickException(
+            f"several `steer dev` run: pass the --kubeconfig of one of them: {', '.join(map(str, found))}"
+        )
+    return replace(access, kubeconfig=found[0], yes=True), " in the cluster of `steer dev`"

@@ -17,6 +17,8 @@ def command(
 ) -> None:
     """Reconcile an object again that was paused by `steer pause` or by its annotation.
 
+    The cluster is found as by `steer pause`.
+
     \b
     Example:
       $ steer resume custompod/a --context my-cluster

@@ -43,9 +43,12 @@ class Access:
         async with Client.connect_to(config, field_manager=manager) as client:
             yield client
 
-    def confirm(self) -> None:
-        """Ask for confirmation, unless it was given already; raise ``ClickException`` without it."""
-        if self.yes or self.context or self.dry_run:
+    def confirm(self, *, context_decides: bool = True) -> None:
+        """Ask for confirmation, unless it was given already; raise ``ClickException`` without it.
+
+        With ``context_decides`` a named context counts as confirmation.
+        """
+        if self.yes or self.dry_run or (self.context and context_decides):
             return
         try:
             agreed = click.confirm("Continue?", err=True)

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,14 +18,15 @@ from msgspec import Struct
 from msgspec.json import decode, encode
 
 from steersman.cli.dev.error_location import place_of, text_of
-from steersman.cli.dev.log_reports import CONTROLLER_LOG, ReportHandler
-from steersman.cli.dev.reports import Failed, Kind, Loaded, Queue, Queues, Report, Running, line_of
+from steersman.cli.dev.log_reports import ReportHandler
+from steersman.cli.dev.reports import Failed, Kind, Loaded, Queue, Queues, Reconciled, Report, Running, line_of
 from steersman.clock import Clock, RealClock
 
 if TYPE_CHECKING:
     from steersman.manager.manager import Manager
     from steersman.manager.operator import Operator
-    from steersman.manager.web_view import WebViewServing
+    from steersman.manager.web_view import ReconcileNow, WebViewServing
+    from steersman.webview.actions import Actions
 
 #: Seconds that running reconciles get to finish when the operator is restarted.
 GRACE = 2.0
@@ -34,6 +35,8 @@ _ORPHANED = GRACE + 3.0
 #: Seconds between looks at the queues.
 _LOOK_EVERY = 0.1
 _FAILED = 1
+#: Owner of the fields that are written from the web view.
+_FIELD_MANAGER = "steer-dev"
 #: The variable with port and token of the web view.
 WEB_VIEW = "STEERSMAN_WEB_VIEW"
 
@@ -84,7 +87,6 @@ def main() -> None:
     level = logging.DEBUG if orders.verbose else logging.INFO
     logging.getLogger().handlers[:] = [ReportHandler(reporter.send, root, level)]
     logging.getLogger().setLevel(level)
-    logging.getLogger(CONTROLLER_LOG).setLevel(logging.DEBUG)
     if not orders.verbose:  # that it starts and stops is told otherwise
         logging.getLogger("steersman.manager").setLevel(logging.WARNING)
     begin = threading.Event()
@@ -132,22 +134,21 @@ def _run(orders: Orders, reporter: Reporter, begin: threading.Event) -> None:
     reporter.send(Loaded(operator.name, controllers, list(kinds_of(operator))))
     begin.wait()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(_operate(operator, Path(orders.kubeconfig), reporter))
+        runner.run(_operate(operator, orders, reporter))
 
 
 def kinds_of(operator: "Operator") -> Iterable[Kind]:
-    """Return every kind that an operator watches, its own first."""
+    """Yield every kind that an operator watches, its own first; several versions of a kind are one."""
     from steersman.objects.resource import resource_of
 
     options = [reconciler.options for reconciler in operator.reconcilers]
     owned = (kind for one in options for kind in one.owns)
     watched = (watch.kind for one in options for watch in one.watches)
-    for kind in dict.fromkeys([*operator.kinds, *owned, *watched]):
-        resource = resource_of(kind)
-        yield Kind(resource.gvk.kind, resource.gvr.group_resource)
+    resources = map(resource_of, [*operator.kinds, *owned, *watched])
+    yield from dict.fromkeys(Kind(one.gvk.kind, one.gvr.group_resource) for one in resources)
 
 
-def _web_view() -> "WebViewServing | None":
+def _web_view(make_actions: "Callable[[ReconcileNow], Actions]") -> "WebViewServing | None":
     """Return how the web view is served; the token is taken out of the environment, which other processes inherit."""
     from steersman.manager.web_view import WebViewServing
     from steersman.serving.server import Listen
@@ -156,33 +157,51 @@ def _web_view() -> "WebViewServing | None":
     port, _, token = os.environ.pop(WEB_VIEW, "").partition(":")
     if not token:
         return None
-    return WebViewServing(listen=Listen(port=int(port)), access=AccessRules(token=token), on_ready=lambda _: None)
+    return WebViewServing(
+        listen=Listen(port=int(port)),
+        access=AccessRules(token=token),
+        on_ready=lambda _: None,
+        make_actions=make_actions,
+    )
 
 
-async def _operate(operator: "Operator", kubeconfig: Path, reporter: Reporter) -> None:
+async def _operate(operator: "Operator", orders: Orders, reporter: Reporter) -> None:
     import socket
 
+    from steersman.cli.dev.injected_faults import InjectedFaults
+    from steersman.cli.dev.movable_clock import MovableClock
+    from steersman.cli.dev.page_actions import PageActions
     from steersman.cli.webhook_listener import WebhookServing
-    from steersman.manager.main import run_operators
+    from steersman.client.client import Client
+    from steersman.manager.main import DevelopmentHooks, run_operators
     from steersman.manager.manager import ManagerOptions
     from steersman.manager.process.signals import stop_on_signals
     from steersman.transport.config import ClusterConfig
 
-    options = ManagerOptions(
-        web_view=_web_view(),
-        install_crds=True,
-        grace=GRACE,
-        instance=socket.gethostname(),
-        webhooks=WebhookServing().front([operator], is_local=True),
-    )
+    real = RealClock()
+    clock, faults = MovableClock(real), InjectedFaults(real)
+    config = ClusterConfig.from_kubeconfig(Path(orders.kubeconfig))
 
     async def report(manager: "Manager") -> None:
+        manager.history.listen(lambda run: reporter.send(Reconciled(run)))
         await manager.wait_ready()
         reporter.send(Running(reporter.now(), operator.name))
-        await _report_queues(manager, reporter, RealClock())
+        await _report_queues(manager, reporter, real)
 
-    async with stop_on_signals() as stop:
-        await run_operators([operator], ClusterConfig.from_kubeconfig(kubeconfig), options, stop, beside=report)
+    async with (
+        stop_on_signals() as stop,
+        Client.connect_to(config, field_manager=_FIELD_MANAGER) as client,
+    ):
+        options = ManagerOptions(
+            web_view=_web_view(lambda reconcile: PageActions(client, reconcile, faults, clock, real)),
+            install_crds=True,
+            record={operator.name: orders.target},
+            grace=GRACE,
+            instance=socket.gethostname(),
+            webhooks=WebhookServing().front([operator], is_local=True),
+        )
+        hooks = DevelopmentHooks(clock=clock, wrap=faults.around)
+        await run_operators([operator], config, options, stop, beside=report, development=hooks)
 
 
 async def _report_queues(manager: "Manager", reporter: Reporter, clock: Clock) -> None:

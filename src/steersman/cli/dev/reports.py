@@ -9,6 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct, ValidationError
 from msgspec.json import Decoder, Encoder
 
+from steersman.history.records import Reconcile
 from steersman.json_types import JsonObject
 
 #: Length of the longest line in bytes; a longer one is reported as such.
@@ -46,16 +47,14 @@ class Running(Struct, frozen=True, tag="running"):
 
 
 class Reconciled(Struct, frozen=True, tag="reconciled"):
-    """One run of a reconciler is over."""
+    """One run of a reconciler is over: its record in the history."""
 
-    at: float
-    controller: str
-    kind: str
-    key: str
-    #: ``success``, ``error``, ``requeue`` or ``requeue_after``, as in the metrics.
-    result: str
-    seconds: float
-    why: list[str]
+    run: Reconcile
+
+    @property
+    def at(self) -> float:
+        """When it ended."""
+        return self.run.started.timestamp() + self.run.seconds
 
 
 class Queues(Struct, frozen=True, tag="queues"):

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steersman.cli.dev.announcement import announced
 from steersman.cli.dev.kubeconfig_file import OWN_FOLDER, KubeconfigFile, kubeconfig_file
 from steersman.cli.dev.local_cluster import local_cluster
 from steersman.cli.dev.log_reports import ReportHandler
 from steersman.cli.dev.operator_process import Start, operator_process
 from steersman.cli.dev.project_files import FileWatch, ProjectFiles
 from steersman.cli.dev.reports import Changed, Failed, Report
+from steersman.cli.dev.view.controls import Controls
 from steersman.cli.dev.view.dashboard_state import DashboardState
 from steersman.cli.dev.view.object_counts import Count, ObjectCounts
 from steersman.cli.dev.view.plain_view import PlainView
@@ -86,6 +88,7 @@ class Session:
         self._options = options
         self._clock = clock
         self._dashboard = DashboardState(_name_of(options))
+        self._controls = Controls()
         self._news = asyncio.Event()
         self._view = DeferredView()
         self._kubeconfig: KubeconfigFile | None = None
@@ -107,6 +110,7 @@ class Session:
             self._kubeconfig = file = stack.enter_context(
                 kubeconfig_file(options.kubeconfig, keep=options.data is not None)
             )
+            stack.enter_context(announced(options.kubeconfig))
             stack.push_async_callback(calls.close)
             async with background(self._supervise(), name="supervisor"):
                 await self._tried.wait()
@@ -206,12 +210,17 @@ class Session:
         from steersman.cli.dev.view.screen import ServerAddress
 
         address = ServerAddress(url, export, web_view)
-        return LiveView(Console(), lambda: self._screen(address), self._farewell)
+        return LiveView(Console(), lambda: self._screen(address), self._farewell, self._on_key)
 
     def _screen(self, address: "ServerAddress") -> "Screen":
         from steersman.cli.dev.view.screen import Screen
 
-        return Screen(self._dashboard, address, self._counts(), self._clock.monotonic() - self._started)
+        age = self._clock.monotonic() - self._started
+        return Screen(self._dashboard, address, self._counts(), age, self._clock.now(), self._controls)
+
+    def _on_key(self, key: str) -> None:
+        self._controls.press(key)
+        self._news.set()
 
     def _counts(self) -> list[tuple[str, Count]]:
         """Count the kinds that the operator watches, then the existing workloads."""

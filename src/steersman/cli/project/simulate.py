@@ -1,17 +1,24 @@
 """`steer simulate`: every fault at every step of a scenario."""
 
+import os
+import subprocess
 import sys
-from importlib import import_module
+from inspect import iscoroutinefunction, isfunction, signature
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from steersman.cli.project.simulate_command import command_options
-from steersman.cli.target import operator_option
+from steersman.cli.target import project_target
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.simulation.instances import OperatorSource
     from steersman.simulation.invariants import Invariant
+    from steersman.simulation.operations.report import OperationsReport
     from steersman.simulation.report import Report
     from steersman.testing.crashes.scenarios import Scenario
 
@@ -20,8 +27,13 @@ _PLANS_PER_LINE = 100
 
 
 @click.command("simulate", short_help="Run a scenario under every fault at every step.")
-@click.argument("scenario", metavar="MODULE:SCENARIO", required=False)
-@operator_option
+@click.argument("scenario", metavar="[MODULE:SCENARIO]", required=False)
+@click.option(
+    "--operator",
+    "target",
+    metavar="MODULE:OPERATOR",
+    help="Operator, or a function that creates one; default: the project's, or the one in the scenario's module.",
+)
 @click.option(
     "--faults",
     default="all",
@@ -31,8 +43,12 @@ _PLANS_PER_LINE = 100
 )
 @click.option("--plan", "plans", multiple=True, metavar="PLAN", help="Run only this plan, such as crash-after@write:3.")
 @click.option("--pairs", default=0, metavar="N", help="Run N pairs of faults as well.")
+@click.option("--walks", default=0, metavar="N", help="Run N random groups of up to four faults as well.")
+@click.option("--budget", type=float, metavar="SECONDS", help="Begin no further plan after that time.")
+@click.option("--generate", type=int, metavar="N", help="Run N generated sequences of operations of each custom kind.")
 @click.option("--seed", default=1, metavar="N", show_default=True, help="Seed of every run.")
 @click.option("--twice", is_flag=True, help="Run every plan twice and compare their traces.")
+@click.option("--jobs", type=int, metavar="N", help="Plans at the same time; default: one for each core.")
 @click.option("--stop-after", type=int, metavar="N", help="End after N failures.")
 @click.option("--save-test", type=click.Path(path_type=Path), help="Write the first failure as a pytest to this file.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report as JSON to this file.")
@@ -40,13 +56,17 @@ _PLANS_PER_LINE = 100
 @command_options
 def command(  # noqa: PLR0913 - the options of the command
     *,
-    scenario: str,
+    scenario: str | None,
     target: str | None,
     faults: str,
     plans: tuple[str, ...],
     pairs: int,
+    walks: int,
+    budget: float | None,
+    generate: int | None,
     seed: int,
     twice: bool,
+    jobs: int | None,
     stop_after: int | None,
     save_test: Path | None,
     json_file: Path | None,
@@ -57,6 +77,9 @@ def command(  # noqa: PLR0913 - the options of the command
     A scenario is an async function that takes the cluster of a test: what users do, and what they wait for. Invariants
     that its module declares with @always are checked after every write. Ctrl-C prints what is known so far.
 
+    Without a scenario, --generate makes up what users do from the schema of each kind: whichever way leads to a spec,
+    the cluster must end as after creating an object with it.
+
     With --command the operator is any program, in real time: {kubeconfig} in its arguments is the path of a kubeconfig,
     {port} a free port, and its scenario may be a folder of manifests such as 01-create.yaml and 02-delete.yaml.
 
@@ -64,25 +87,34 @@ def command(  # noqa: PLR0913 - the options of the command
     Example:
       $ steer simulate tests.scenarios:rollout
       $ steer simulate tests.scenarios:rollout --save-test tests/test_found.py
+      $ steer simulate --generate 100
       $ steer simulate --command './manager --kubeconfig {kubeconfig}' --crds config/crd --scenario steps
     """
-    from steersman.cli.target import load_operator, project_target
     from steersman.simulation.html_report import html_report
     from steersman.simulation.simulator import simulate
+    from steersman.simulation.workers import available_cores
 
-    operator = target or project_target()
-    load_operator(operator)
-    function, invariants = _scenario(scenario)
+    if generate is not None:
+        _simulate_operations(_operator(target or project_target()), generate, seed, save_test, json_file)
+        return
+    if scenario is None:
+        raise click.UsageError("which scenario? Pass MODULE:SCENARIO, or --generate N for generated operations")
+    found = _scenario(scenario)
+    operator = _operator(target or _default_target(found))
+    click.echo(f"{scenario} with operator {operator.target}", err=True)
     report = simulate(
-        operator,
-        function,
+        operator.source,
+        found.function,
         faults=faults.split(","),
         plans=plans,
         with_pairs=pairs,
-        invariants=invariants,
+        with_walks=walks,
+        budget=budget,
+        invariants=list(found.invariants.values()),
         seed=seed,
         twice=twice,
         stop_after=stop_after,
+        jobs=jobs or available_cores(),
         on_progress=_show_progress,
     )
     _end_progress()
@@ -93,35 +125,115 @@ def command(  # noqa: PLR0913 - the options of the command
     if html_file is not None:
         html_file.write_text(html_report(report), encoding="utf-8")
     if report.failures and save_test is not None:
-        _save_test(report, operator, scenario, save_test)
+        _save_test(report, operator.target, found, save_test)
     if report.is_interrupted:
         raise click.Abort
-    if report.failures:
+    if report.failures or not report.passed:
         sys.exit(1)
 
 
-def _scenario(text: str) -> "tuple[Scenario, list[Invariant]]":
+def _simulate_operations(
+    operator: "_Named", count: int, seed: int, save_test: Path | None, json_file: Path | None
+) -> None:
+    """Run generated operations, and print what they led to."""
+    from steersman.simulation.operations.simulator import simulate_operations
+    from steersman.simulation.saved_test import saved_operations
+
+    report = simulate_operations(operator.source, count=count, seed=seed, on_progress=_show_operations)
+    _end_progress()
+    click.echo(report.text())
+    click.echo(f"\n{report.table()}")
+    if json_file is not None:
+        json_file.write_bytes(report.json() + b"\n")
+    if report.failures and save_test is not None:
+        failure = report.failures[0]
+        text = saved_operations(operator.target, failure.sequence, [finding.text for finding in failure.findings])
+        _write_test(text, save_test)
+    if report.is_interrupted:
+        raise click.Abort
+    if report.failures or not report.passed:
+        sys.exit(1)
+
+
+def _show_operations(report: "OperationsReport", sequences: int) -> None:
+    done = len(report.tried)
+    line = f"{done}/{sequences} sequences, {len(report.failures)} failed, {report.seconds:.0f} s"
+    if sys.stderr.isatty():
+        click.echo(f"\r\x1b[K{line}", nl=False, err=True)
+    elif done % _PLANS_PER_LINE == 0 or done == sequences:
+        click.echo(line, err=True)
+
+
+class _Found(NamedTuple):
+    """A scenario, its module, and the invariants of that."""
+
+    module: ModuleType
+    name: str
+    function: "Scenario"
+    invariants: "dict[str, Invariant]"
+
+
+class _Named(NamedTuple):
+    """An operator and the name by which it is imported."""
+
+    target: str
+    source: "OperatorSource"
+
+
+def _operator(target: str) -> _Named:
+    """Find an operator, or a function that creates one."""
+    from steersman.cli.target import load_target
+    from steersman.manager.operator import Operator
+
+    found = load_target(target)
+    if isinstance(found, Operator):
+        return _Named(target, target)
+    if isfunction(found) and not signature(found).parameters and isinstance(found(), Operator):
+        return _Named(target, found)
+    raise click.BadParameter(
+        f"{target} is {type(found).__name__}: it must be an Operator, or a function without arguments that returns one"
+    )
+
+
+def _default_target(scenario: _Found) -> str:
+    """Return the operator of the project in this folder; outside of one, that of the scenario's module."""
+    from steersman.manager.operator import Operator
+
+    try:
+        return project_target()
+    except click.UsageError:
+        names = [name for name, value in vars(scenario.module).items() if isinstance(value, Operator)]
+    if len(names) != 1:
+        count = "no operator" if not names else f"{len(names)} operators ({', '.join(names)})"
+        raise click.UsageError(
+            f"which operator? There is no project in this folder, and {count} in {scenario.module.__name__}: pass "
+            "--operator MODULE:OPERATOR, or a function that creates one"
+        )
+    return f"{scenario.module.__name__}:{names[0]}"
+
+
+def _scenario(text: str) -> _Found:
     """Find a scenario, and the invariants of its module."""
+    from steersman.cli.target import load_target
     from steersman.simulation.invariants import Invariant
 
     module_name, colon, name = text.partition(":")
     if not colon or not module_name or not name:
         raise click.BadParameter(f"{text!r} is not MODULE:SCENARIO, such as tests.scenarios:rollout")
-    try:
-        module = import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise click.BadParameter(f"cannot import {module_name!r}: {error}") from error
-    found = getattr(module, name, None)
-    if not callable(found):
-        raise click.BadParameter(f"there is no function {name!r} in {module_name}")
-    return found, [value for value in vars(module).values() if isinstance(value, Invariant)]
+    found = load_target(text)
+    if not iscoroutinefunction(found):
+        raise click.BadParameter(f"{text} is {type(found).__name__}, not an async function that takes the cluster")
+    module = sys.modules[module_name]
+    invariants = {name: value for name, value in vars(module).items() if isinstance(value, Invariant)}
+    return _Found(module, name, found, invariants)
 
 
 def _show_progress(report: "Report", plans: int) -> None:
     done = len(report.tried)
     rate = report.plans_per_second
     left = f"{(plans - done) / rate:.0f} s left" if rate else ""
-    line = f"{done}/{plans} plans, {len(report.failures)} failed, {rate:.0f} a second, {left}"
+    missed = f", {len(report.missed)} not reached" if report.missed else ""
+    line = f"{done}/{plans} plans, {len(report.failures)} failed{missed}, {rate:.0f} a second, {left}"
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[K{line}", nl=False, err=True)
     elif done % _PLANS_PER_LINE == 0 or done == plans:
@@ -133,16 +245,33 @@ def _end_progress() -> None:
         click.echo("", err=True)
 
 
-def _save_test(report: "Report", operator: str, scenario: str, file: Path) -> None:
-    from steersman.simulation.saved_test import saved_test
+def _save_test(report: "Report", operator: str, scenario: _Found, file: Path) -> None:
+    from steersman.simulation.saved_test import SavedTest
 
     failure = report.failures[0]
-    source = saved_test(
+    test = SavedTest(
         operator=operator,
-        scenario=scenario,
+        scenario=f"{scenario.module.__name__}:{scenario.name}",
         plan=str(failure.plan),
         seed=report.seed,
-        findings=[finding.text for finding in failure.findings],
+        findings=tuple(finding.text for finding in failure.findings),
+        invariants=tuple(scenario.invariants),
     )
-    file.write_text(source, encoding="utf-8")
+    _write_test(test.source, file)
+
+
+def _write_test(source: "Callable[[str], str]", file: Path) -> None:
+    """Write a test that pytest can import."""
+    file.write_text(source(""), encoding="utf-8")
+    if not _can_be_collected(file):
+        # The modules were found in this folder, which pytest does not search by itself.
+        file.write_text(source(os.path.relpath(Path.cwd(), file.resolve().parent)), encoding="utf-8")
     click.echo(f"wrote {file}")
+
+
+def _can_be_collected(file: Path) -> bool:
+    """Return whether pytest can import a test."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", str(file)]
+    # `python -m` puts this folder on the path, the command `pytest` does not.
+    environment = {**os.environ, "PYTHONSAFEPATH": "1"}
+    return subprocess.run(command, capture_output=True, check=False, env=environment).returncode == 0  # noqa: S603 - our own Python

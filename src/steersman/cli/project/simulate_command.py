@@ -21,9 +21,17 @@ if TYPE_CHECKING:
     from steersman.testing.crashes.scenarios import Scenario
 
 #: Options that only make sense for an operator in this process.
-_OTHERS = {"target": "--operator", "pairs": "--pairs", "twice": "--twice", "save_test": "--save-test", "jobs": "--jobs"}
+_OTHERS = {
+    "target": "--operator",
+    "pairs": "--pairs",
+    "walks": "--walks",
+    "budget": "--budget",
+    "generate": "--generate",
+    "twice": "--twice",
+    "save_test": "--save-test",
+}
 #: Options that only make sense for a program.
-_OURS = ("crds", "also_serve", "scenario_path", "quiet", "patience", "parallel", "only", "most", "logs")
+_OURS = ("crds", "also_serve", "scenario_path", "quiet", "patience", "only", "most", "logs")
 
 
 def command_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -37,8 +45,6 @@ def command_options(function: Callable[..., None]) -> Callable[..., None]:
             _simulate(command_line, ours, given)
             return
         _reject({name: f"--{name.partition('_')[0]}" for name in _OURS}, "is only for programs: pass --command too")
-        if given["scenario"] is None:
-            raise click.UsageError("Missing argument 'MODULE:SCENARIO'.")
         function(**given)
 
     options = [
@@ -50,7 +56,6 @@ def command_options(function: Callable[..., None]) -> Callable[..., None]:
             "--quiet", default=3.0, metavar="SECONDS", show_default=True, help="No traffic for so long is rest."
         ),
         click.option("--patience", default=120.0, metavar="SECONDS", show_default=True, help="Limit of a wait for it."),
-        click.option("--parallel", type=int, metavar="N", help="Plans at the same time; default: 2 for each core."),
         click.option("--only", default="", metavar="RESOURCES", help="Only steps of these, such as pods,services."),
         click.option("--most", type=int, metavar="N", help="Run at most N plans, spread over all."),
         click.option("--logs", type=click.Path(path_type=Path), help="Keep the program's logs in this folder."),
@@ -101,7 +106,7 @@ def _choice(ours: dict[str, Any], given: dict[str, Any]) -> "Choice":
         only=frozenset(filter(None, ours["only"].split(","))),
         most=ours["most"],
         stop_after=given["stop_after"],
-        parallel=2 * (os.cpu_count() or 1) if ours["parallel"] is None else ours["parallel"],
+        parallel=2 * (os.cpu_count() or 1) if given["jobs"] is None else given["jobs"],
     )
 
 

@@ -18,6 +18,7 @@ import msgspec
 
 from steersman.client.client import Client
 from steersman.errors import SteersmanError
+from steersman.history.recordings import Recording
 from steersman.history.records import ObjectView
 from steersman.history.state import ObjectSummary, Overview
 from steersman.kinds.core_v1 import Pod
@@ -66,6 +67,11 @@ class RunningOperator:
         """Ask for one object; raises ``NoOperatorAnswer`` if the operator does not reconcile its kind."""
         query = urlencode({"resource": resource, "namespace": namespace, "name": name})
         return await self._get(f"/object?{query}", ObjectView)
+
+    async def recordings(self, resource: str, namespace: str, name: str) -> list[Recording]:
+        """Ask for what the newest reconciles of an object read and sent; raises ``NoOperatorAnswer`` without any."""
+        query = urlencode({"resource": resource, "namespace": namespace, "name": name})
+        return await self._get(f"/recordings?{query}", list[Recording])
 
     async def _get(self, path: str, kind: type[T]) -> T:
         try:

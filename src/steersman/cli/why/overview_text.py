@@ -20,7 +20,7 @@ _URGENT = (
 
 def overview_lines(overview: Overview, objects: list[ObjectSummary], now: datetime, *, most: int) -> list[str]:
     """Return the lines about one operator; at most so many objects."""
-    lines = [f"{', '.join(overview.operators)}: {_leadership(overview)}, since {_age(overview.started, now)}"]
+    lines = [f"{', '.join(overview.operators)}: {_leadership(overview)}, has run for {_age(overview.started, now)}"]
     lines.append(f"cluster {overview.cluster}, {_namespaces(overview.namespaces)}, steersman {overview.version}")
     lines += ["", *map(_controller, overview.controllers), "", *map(cache_text, overview.caches)]
     urgent = [one for one in objects if _needs_look(one)]

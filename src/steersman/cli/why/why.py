@@ -2,21 +2,27 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
 from steersman.cli.parameters import parse_object
+from steersman.cli.why.saving import Saving
+from steersman.history.printable import printable, printable_json
 
 if TYPE_CHECKING:
     from steersman.cli.why.operators import RunningOperator
     from steersman.history.records import ObjectView
     from steersman.history.state import ObjectSummary, Overview
+
+_NEW_FILE = click.Path(dir_okay=False, path_type=Path)
+#: Returns the operators that can be asked; raises ``ClickException`` if there is none.
+FindOperators: TypeAlias = Callable[[], Awaitable[list["RunningOperator"]]]
 
 #: Seconds between two looks with ``--follow``.
 _LOOK_AGAIN = 0.5
@@ -32,6 +38,10 @@ _SHOWN = 20
 @click.option("--operator-namespace", metavar="NAME", help="Namespace of the operator's pods; default: all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--follow", "-f", is_flag=True, help="Go on with what happens next, until Ctrl-C.")
+@click.option("--save-test", type=_NEW_FILE, help="Write a recorded reconcile as a pytest.")
+@click.option("--export", type=_NEW_FILE, help="Write the recorded reconciles for `steer replay`.")
+@click.option("--reconcile", "number", type=int, metavar="N", help="Number of the reconcile to write.")
+@click.option("--operator", metavar="MODULE:OPERATOR", help="Operator that the test imports; default: that which ran.")
 def command(  # noqa: PLR0913 - the options of the command, each by its name
     target: str | None,
     *,
@@ -41,6 +51,10 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     operator_namespace: str | None,
     as_json: bool,
     follow: bool,
+    save_test: Path | None,
+    export: Path | None,
+    number: int | None,
+    operator: str | None,
 ) -> None:
     """Explain what a running operator does about an object, and why.
 
@@ -51,18 +65,28 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     The operator is one on this machine (`steer dev`, `steer run`), or with --context or --kubeconfig one that was
     deployed: it is reached by a port-forward to its pod, with your own permissions.
 
+    --save-test and --export need an operator that records what reconciles read: `steer dev` does, and `steer run` does
+    with --record. Of a test, the reconcile is the last one that failed or changed something, unless --reconcile names
+    it. The contents of Secrets are replaced.
+
     \b
     Examples:
       $ steer why custompod/a
       $ steer why custompod/a -n shop --follow
+      $ steer why custompod/a --save-test tests/test_found.py
       $ steer why --context my-cluster
     """
     where = _Where(kubeconfig, context, operator_namespace)
     resource, name = parse_object(target) if target is not None else ("", "")
     if follow and (not name or as_json):
         raise click.UsageError("--follow needs KIND/NAME, and prints text")
+    saving = Saving(export=export, test=save_test, number=number, operator=operator)
+    if saving.is_asked and (not name or as_json or follow):
+        raise click.UsageError("--save-test and --export need KIND/NAME, and neither --json nor --follow")
+    if (number is not None or operator is not None) and not saving.is_asked:
+        raise click.UsageError("--reconcile and --operator belong to --save-test or --export")
     question = _Question(resource, namespace, name, as_json=as_json, follow=follow)
-    asyncio.run(_ask(question, where))
+    asyncio.run(_save(question, where, saving) if saving.is_asked else _ask(question, where))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +98,10 @@ class _Where:
     operator_namespace: str | None
 
     @asynccontextmanager
-    async def operators(self) -> AsyncIterator[list["RunningOperator"]]:
-        """Find them; raises ``ClickException`` if there is none."""
+    async def finder(self) -> AsyncIterator[FindOperators]:
+        """Yield a function that finds them, as often as it is called; it raises ``ClickException`` if there is none."""
         if self.kubeconfig is None and self.context is None:
-            yield _on_this_machine()
+            yield _on_this_machine
             return
         from steersman.cli.why.operators import operators_in_cluster
         from steersman.client.client import Client
@@ -85,16 +109,21 @@ class _Where:
 
         config = ClusterConfig.load(self.kubeconfig, context=self.context)
         async with Client.connect_to(config) as client:
-            found = await operators_in_cluster(client, self.operator_namespace)
-            if not found:
-                place = f"in namespace {self.operator_namespace}" if self.operator_namespace else "in any namespace"
-                raise click.ClickException(
-                    f"no running pod of an operator {place} at {config.server}: `steer doctor` says what is deployed"
-                )
-            yield found
+
+            async def find() -> list["RunningOperator"]:
+                found = await operators_in_cluster(client, self.operator_namespace)
+                if not found:
+                    place = f"in namespace {self.operator_namespace}" if self.operator_namespace else "in any namespace"
+                    raise click.ClickException(
+                        f"no running pod of an operator {place} at {config.server}: "
+                        f"`steer doctor` says what is deployed"
+                    )
+                return found
+
+            yield find
 
 
-def _on_this_machine() -> list["RunningOperator"]:
+async def _on_this_machine() -> list["RunningOperator"]:
     from steersman.cli.why.operators import operator_at_socket
     from steersman.serving.private_socket import live_sockets
 
@@ -119,58 +148,84 @@ class _Question:
 
 
 async def _ask(question: _Question, where: _Where) -> None:
-    from steersman.clock import RealClock
-
-    clock = RealClock()
-    async with where.operators() as operators:
+    async with where.finder() as find:
+        operators = await find()
         if not question.name:
-            await _tell_overviews(operators, as_json=question.as_json)
+            await _print_overviews(operators, as_json=question.as_json)
             return
-        operator, view = await _find(question, operators)
+        view = await _find(question, operators)
         if question.as_json:
             _print_json(view)
-            return
-        shown = _show(view, since=0)
-        if not view.exists and not question.follow:
-            sys.exit(1)
-        while question.follow:
-            await clock.sleep(_LOOK_AGAIN)
-            view = await operator.view(question.resource, question.namespace, question.name)
-            shown = _show(view, since=shown) if _newest(view) > shown else shown
+        elif question.follow:
+            await _follow(question, view, find)
+        else:
+            from steersman.history.explanation import explain
+
+            _print_lines(explain(view, datetime.now().astimezone()))
+            if not view.exists:
+                sys.exit(1)
 
 
-async def _find(question: _Question, operators: list["RunningOperator"]) -> tuple["RunningOperator", "ObjectView"]:
+async def _save(question: _Question, where: _Where, saving: Saving) -> None:
+    """Write recorded reconciles of an object into files."""
+    from steersman.cli.why.operators import NoOperatorAnswer
+
+    asked = question.resource, question.namespace, question.name
+    async with where.finder() as find:
+        refusals: list[str] = []
+        for operator in await find():
+            try:
+                found = await operator.recordings(*asked)
+            except NoOperatorAnswer as refusal:
+                refusals.append(str(refusal))
+            else:
+                saving.write(found)
+                return
+    raise click.ClickException(printable("; ".join(dict.fromkeys(refusals))))
+
+
+async def _follow(question: _Question, view: "ObjectView", find: FindOperators) -> None:
+    """Print what happens until the user ends it; an operator that stops answering is waited for."""
+    from steersman.cli.why.following import Following
+    from steersman.clock import RealClock
+    from steersman.errors import SteersmanError
+
+    clock, following = RealClock(), Following()
+    _print_lines(following.take(view, datetime.now().astimezone()))
+    while True:
+        await clock.sleep(_LOOK_AGAIN)
+        try:
+            view = await _find(question, await find())
+        except (click.ClickException, SteersmanError) as error:
+            reason = error.message if isinstance(error, click.ClickException) else str(error)
+            _print_lines(following.lost(reason), err=True)
+        else:
+            _print_lines(following.take(view, datetime.now().astimezone()))
+
+
+async def _find(question: _Question, operators: list["RunningOperator"]) -> "ObjectView":
     """Ask each operator until one reconciles the kind; of several the one that remembers something of the object."""
     from steersman.cli.why.operators import NoOperatorAnswer
 
     refusals: list[str] = []
-    found: list[tuple[RunningOperator, ObjectView]] = []
+    found: list[ObjectView] = []
     for operator in operators:
         try:
-            found.append((operator, await operator.view(question.resource, question.namespace, question.name)))
+            found.append(await operator.view(question.resource, question.namespace, question.name))
         except NoOperatorAnswer as refusal:
             refusals.append(str(refusal))
     if not found:
-        raise click.ClickException("; ".join(dict.fromkeys(refusals)))
-    return max(found, key=lambda one: (len(one[1].reconciles), one[1].exists))
+        raise click.ClickException(printable("; ".join(dict.fromkeys(refusals))))
+    return max(found, key=lambda one: (len(one.reconciles), one.exists))
 
 
-def _newest(view: "ObjectView") -> int:
-    return view.reconciles[-1].number if view.reconciles else 0
+def _print_lines(lines: Iterable[str], *, err: bool = False) -> None:
+    """Print lines; what objects contain is made harmless for the terminal."""
+    for line in lines:
+        click.echo(printable(line), err=err)
 
 
-def _show(view: "ObjectView", *, since: int) -> int:
-    """Print an explanation, only with reconciles after a number; return the number of the last one."""
-    from msgspec.structs import replace
-
-    from steersman.history.explanation import explain
-
-    newer = tuple(one for one in view.reconciles if one.number > since)
-    click.echo("\n".join(explain(replace(view, reconciles=newer), datetime.now().astimezone())))
-    return _newest(view)
-
-
-async def _tell_overviews(operators: list["RunningOperator"], *, as_json: bool) -> None:
+async def _print_overviews(operators: list["RunningOperator"], *, as_json: bool) -> None:
     from steersman.cli.why.operators import NoOperatorAnswer
     from steersman.cli.why.overview_text import overview_lines
 
@@ -179,18 +234,19 @@ async def _tell_overviews(operators: list["RunningOperator"], *, as_json: bool) 
         try:
             answers.append((await operator.overview(), await operator.summaries()))
         except NoOperatorAnswer as refusal:
-            click.echo(f"steer: {refusal}", err=True)
+            _print_lines([f"steer: {refusal}"], err=True)
     if not answers:
         raise click.ClickException("no operator answered")
     if as_json:
         _print_json([{"overview": overview, "objects": summaries} for overview, summaries in answers])
         return
     now = datetime.now().astimezone()
-    texts = ["\n".join(overview_lines(overview, summaries, now, most=_SHOWN)) for overview, summaries in answers]
-    click.echo("\n\n".join(texts))
+    for number, (overview, summaries) in enumerate(answers):
+        separator = [""] if number else []
+        _print_lines([*separator, *overview_lines(overview, summaries, now, most=_SHOWN)])
 
 
 def _print_json(value: object) -> None:
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
+    click.echo(printable_json(msgspec.json.format(msgspec.json.encode(value)).decode()))

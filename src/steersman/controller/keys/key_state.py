@@ -101,6 +101,8 @@ class KeyState(Struct, eq=False):
     #: Writes of its runs that the caches do not show yet (`WriteBarrier`).
     unseen: dict[Target, Write] = field(default_factory=dict)
     held: HeldKey | None = None
+    #: Whether it was released before the caches showed its writes, so that its next run may read what is outdated.
+    is_stale: bool = False
     #: Its own writes that caused its runs (`SelfTriggers`), and until when it is slowed down for that.
     streak: WriteStreak | None = None
     cool_until: float | None = None

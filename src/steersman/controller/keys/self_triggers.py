@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from steersman.controller.keys.key_state import KeyState, ReconcileRequest, WriteStreak
 from steersman.controller.reports.causes import Cause, Part
-from steersman.controller.reports.observer import ControllerObserver
 from steersman.controller.reports.writes import Target, Write
 from steersman.errors import DecodeError
 from steersman.history.records import CauseType
@@ -104,15 +103,19 @@ def changed_fields(old: Record, new: Record) -> tuple[str, ...]:
 class SelfTriggers:
     """Recognises the echoes and loops of one controller."""
 
-    def __init__(self, name: str, gvk: GroupVersionKind, observer: ControllerObserver) -> None:
+    def __init__(self, name: str, gvk: GroupVersionKind) -> None:
         self._name = name
         self._gvk = gvk
-        self._observer = observer
         self._rules = HotLoops()
         #: Keys that are in a loop.
         self._looping: set[ObjectKey] = set()
         #: The versions that this controller wrote, oldest first.
         self._own_versions: OrderedDict[tuple[Target, str], None] = OrderedDict()
+
+    @property
+    def loop_count(self) -> int:
+        """Number of keys that are in a loop."""
+        return len(self._looping)
 
     def wrote(self, target: Target, write: Write) -> None:
         """Remember a write of this controller."""
@@ -146,7 +149,6 @@ class SelfTriggers:
             return
         state.cool_until = now + loop.wait
         self._looping.add(state.key)
-        self._observer.hot_loops(len(self._looping))
         _log.warning(
             "an object triggers itself: its reconcile keeps writing the same object",
             extra={
@@ -174,7 +176,6 @@ class SelfTriggers:
         if state.cool_until is not None:
             state.cool_until = None
             self._looping.discard(state.key)
-            self._observer.hot_loops(len(self._looping))
 
     def _is_own(self, cause: Cause) -> bool:
         return cause.target is not None and (cause.target, cause.version) in self._own_versions

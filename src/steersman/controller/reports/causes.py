@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from steersman.controller.reports.writes import Target
 from steersman.errors import DecodeError
-from steersman.history.differences import field_changes
+from steersman.history.differences import Mask, field_changes
 from steersman.history.records import CauseRecord, CauseType, FieldChange, ObjectName
 from steersman.informer.changes import Added, Change, Updated, record_of
 from steersman.informer.record import Record
@@ -32,6 +32,27 @@ class Part(StrEnum):
 _NO_KEY = ObjectKey("", "")
 
 
+class _Specified(Struct):
+    """An object of which only the spec is read."""
+
+    spec: Any = None
+
+
+class SpecChange(Struct, frozen=True, eq=False):
+    """Two states of an object. They are compared when the run has ended, which knows the Secrets to mask."""
+
+    old: Record
+    new: Record
+
+    def fields(self, mask: Mask = str) -> tuple[FieldChange, ...]:
+        """Return the fields in which the specs differ, at most a few."""
+        try:
+            before, after = decode_as(_Specified, self.old.data).spec, decode_as(_Specified, self.new.data).spec
+        except (DecodeError, RecursionError):
+            return ()
+        return field_changes({"spec": before}, {"spec": after}, mask)[0]
+
+
 class Cause(Struct, frozen=True):
     """One reason for a reconcile."""
 
@@ -44,8 +65,8 @@ class Cause(Struct, frozen=True):
     parts: tuple[Part, ...] = ()
     #: The reason of a retry.
     reason: str = ""
-    #: The fields of its spec that changed, if it is the reconciled object.
-    changes: tuple[FieldChange, ...] = ()
+    #: The change of its spec, if it is the reconciled object.
+    change: "SpecChange | None" = None
 
     @property
     def kind(self) -> str:
@@ -57,10 +78,12 @@ class Cause(Struct, frozen=True):
         """Key of the object that it happened to; empty without one."""
         return _NO_KEY if self.target is None else self.target.key
 
-    def record(self) -> CauseRecord:
-        """Return the cause as the history keeps it."""
-        name = None if self.target is None else ObjectName(self.target.gvk.kind, *self.target.key)
-        return CauseRecord(self.type, name, ", ".join(self.parts) or self.reason, self.changes)
+    def record(self, mask: Mask = str) -> CauseRecord:
+        """Return the cause as the history keeps it, with secrets masked."""
+        target = self.target
+        name = None if target is None else ObjectName(target.gvk.kind, *target.key, target.gvk.group)
+        changes = () if self.change is None else self.change.fields(mask)
+        return CauseRecord(self.type, name, ", ".join(self.parts) or mask(self.reason), changes)
 
     def __str__(self) -> str:
         subject = "" if self.target is None else f"{self.target} "
@@ -98,18 +121,3 @@ def cause_of(gvk: GroupVersionKind, change: Change) -> Cause:
         cause_type = CauseType.RESYNC if change.is_resync else CauseType.CHANGED
         return Cause(cause_type, target, version, changed_parts(change.old, change.new))
     return Cause(CauseType.DELETED, target, version)
-
-
-class _Specified(Struct):
-    """An object of which only the spec is read."""
-
-    spec: Any = None
-
-
-def spec_changes(old: Record, new: Record) -> tuple[FieldChange, ...]:
-    """Return the fields in which the specs of two states of an object differ, at most a few."""
-    try:
-        before, after = decode_as(_Specified, old.data).spec, decode_as(_Specified, new.data).spec
-    except DecodeError:
-        return ()
-    return field_changes({"spec": before}, {"spec": after})[0]

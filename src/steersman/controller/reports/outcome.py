@@ -111,19 +111,6 @@ def is_field_conflict(error: ApiError) -> bool:
     return any(cause.reason == "FieldManagerConflict" for cause in error.causes)
 
 
-def metric_label(outcome: Outcome) -> str:
-    """Return the ``result`` label of an outcome in controller-runtime's metrics."""
-    match outcome:
-        case Done(again_after=None) | Paused(again_after=None):
-            return "success"
-        case Done() | Paused() | RetryLater(after=float()) | Waiting():
-            return "requeue_after"
-        case RetryLater():
-            return "requeue"
-        case _:
-            return "error"
-
-
 def _waiting(error: Blocked, key: ObjectKey) -> Outcome:
     try:
         namespaced = resource_of(error.kind).namespaced

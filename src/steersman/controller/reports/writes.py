@@ -1,7 +1,5 @@
-"""What a run wrote, as values: to the cluster (`Target`, `Write`) and to other systems (`ExternalWrite`)."""
+"""What a run wrote to the cluster, for the rules that wait for it to appear in the caches."""
 
-from datetime import datetime
-from enum import StrEnum
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -33,28 +31,3 @@ class Write(Struct, frozen=True):
 def target_of(obj: KubeObject) -> Target:
     """Return the identity of an object."""
     return Target(gvk_of(obj), obj.key)
-
-
-class WriteResult(StrEnum):
-    """Result of a write to another system."""
-
-    SUCCEEDED = "succeeded"
-    #: It raised: it may or may not have been carried out.
-    FAILED = "failed"
-    #: It was cancelled while under way: it may or may not have been carried out.
-    INTERRUPTED = "interrupted"
-    #: This process does not lead any more: it was not sent.
-    REFUSED = "refused"
-
-
-class ExternalWrite(Struct, frozen=True, kw_only=True):
-    """One write to another system, without its content."""
-
-    system: str
-    description: str
-    #: The object whose reconcile made the write.
-    key: ObjectKey
-    uid: str
-    started: datetime
-    seconds: float
-    result: WriteResult

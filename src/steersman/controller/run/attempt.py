@@ -33,7 +33,7 @@ from steersman.controller.reports.outcome import (
     Waiting,
     outcome_of,
 )
-from steersman.controller.run.failure_text import failure_text, without_secrets
+from steersman.controller.run.failure_text import failure_text
 from steersman.controller.run.finalizers import add_finalizer, is_cleanup_due, remove_finalizer
 from steersman.controller.run.pause import CONDITION, REASON, Pause, pause_of
 from steersman.controller.run.run_record import RunRecord
@@ -149,7 +149,7 @@ class Attempt(Generic[K]):
             if isinstance(outcome, (Failed, Outdated)):
                 # A write of the framework failed, such as that of the finalizer: that of the status would likely, too.
                 reason = CLEANUP_FAILED if self._obj.is_deleting else RECONCILE_FAILED
-                message = failure_text(outcome.error, self._record.secrets())
+                message = failure_text(outcome.error, self._record.mask)
                 self._report_failure(reason, message, after=FAILURES_REPORTED, has_status=False)
             return outcome
 
@@ -210,7 +210,7 @@ class Attempt(Generic[K]):
             await self._write_status(draft, outcome)
             # requeue_after: the cleanup has started something that is not finished yet, so the finalizer stays.
             return Done(self._record.again_after) if isinstance(outcome, Done) else outcome
-        left = await remove_finalizer(self._ctx.client, self._obj, finalizer)
+        left = await self._record.trace.request(remove_finalizer(self._ctx.client, self._obj, finalizer))
         if left is not None and left.metadata.finalizers:
             self._record.wrote_own(left)
         else:
@@ -253,14 +253,15 @@ class Attempt(Generic[K]):
     async def _ensure_finalizer(self) -> None:
         if self._reconciler.finalizer in self._obj.metadata.finalizers:
             return
-        updated = await add_finalizer(self._ctx.client, self._obj, self._reconciler.finalizer)
+        adding = add_finalizer(self._ctx.client, self._obj, self._reconciler.finalizer)
+        updated = await self._record.trace.request(adding)
         self._record.wrote_own(updated)
         self._obj.metadata.finalizers = updated.metadata.finalizers
         self._obj.metadata.resource_version = updated.metadata.resource_version
 
     async def _write_status(self, draft: StatusDraft, outcome: Outcome) -> None:
         try:
-            written = await draft.write(self._ctx.client)
+            written = await self._record.trace.request(draft.write(self._ctx.client))
         except SteersmanError as error:
             if not isinstance(outcome, (Failed, Outdated)):
                 raise
@@ -268,7 +269,7 @@ class Attempt(Generic[K]):
             self._ctx.log.warning("cannot write the status of a failed run", extra={"error": text_of(error)})
             return
         if written is not None:
-            self._record.wrote_status(written, *draft.documents())
+            self._record.wrote_status(written, *draft.documents)
 
     # Reporting in conditions and events.
 
@@ -276,20 +277,20 @@ class Attempt(Generic[K]):
         """Report in the object's conditions and events why it is not ready."""
         match outcome:
             case GaveUp(reason, message):
-                message = without_secrets(message, self._record.secrets())
+                message = self._record.mask(message)
                 self._set_not_ready(reason, message)
                 self._ctx.event(reason, message, kind="Warning")
             case Waiting(reason, message, kind, key):
-                message = without_secrets(message, self._record.secrets())
+                message = self._record.mask(message)
                 if reason != AlreadyOwned.REASON:
                     message = waiting_message(message, f"{kind.__name__} {key}")
                 if self._set_not_ready(reason, message):
                     self._ctx.event(reason, message, kind="Warning")
             case Failed(error) | Outdated(error):
-                self._report_failure(failed, failure_text(error, self._record.secrets()), after=FAILURES_REPORTED)
+                self._report_failure(failed, failure_text(error, self._record.mask), after=FAILURES_REPORTED)
             case RetryLater(message):
                 if not self._record.set_ready:
-                    message = without_secrets(message, self._record.secrets())
+                    message = self._record.mask(message)
                     self._report_failure(RETRYING, message, after=RETRIES_REPORTED)
             case _:
                 pass

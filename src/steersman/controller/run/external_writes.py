@@ -1,4 +1,4 @@
-"""Writes to other systems, such as a database: fenced by leadership, counted, logged and recorded.
+"""Writes to other systems, such as a database: fenced by leadership, logged and recorded.
 
 What the fence cannot know: whether this process is paused between the check and the write itself, and whether the
 system carried out a write whose answer was lost. Only the other system can prevent the first, by comparing a term or a
@@ -8,13 +8,12 @@ version; only an idempotent write makes the second harmless.
 import asyncio
 from collections.abc import Awaitable, Callable
 from logging import Logger, LoggerAdapter
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from steersman.clock import Clock
-from steersman.controller.reports.writes import ExternalWrite, WriteResult
-from steersman.objects.resource import KubeObject
+from steersman.history.records import WriteResult
 from steersman.protocol.http import WriteFence
 
 T = TypeVar("T")
@@ -25,6 +24,10 @@ class CarryOut(Protocol):
 
     async def __call__(self, write: str, work: Callable[[], Awaitable[T]]) -> T:
         """Call ``work`` and return its result."""
+
+
+#: Called when a write has ended, with its system, description, result and seconds; must neither block nor raise.
+OnEnded: TypeAlias = Callable[[str, str, WriteResult, float], None]
 
 
 async def carry_out_at_once(write: str, work: Callable[[], Awaitable[T]]) -> T:  # noqa: ARG001 - see CarryOut
@@ -39,8 +42,6 @@ class ExternalWrites(Struct, frozen=True):
     #: Checked right before each write; ``None`` without leader election.
     fence: WriteFence | None
     carry_out: CarryOut
-    #: Called with each write when it has ended; must neither block nor raise.
-    on_ended: Callable[[ExternalWrite], None]
 
     async def run(
         self,
@@ -48,12 +49,11 @@ class ExternalWrites(Struct, frozen=True):
         description: str,
         work: Callable[[], Awaitable[T]],
         *,
-        obj: KubeObject,
         log: LoggerAdapter[Logger],
-        on_ended: Callable[[ExternalWrite], None] = lambda _: None,
+        on_ended: OnEnded,
     ) -> T:
         """Check the fence, call ``work`` and return its result; exceptions of ``work`` are raised unchanged."""
-        started, began_at = self.clock.now(), self.clock.monotonic()
+        began_at = self.clock.monotonic()
         result = WriteResult.REFUSED
 
         async def fenced() -> T:
@@ -71,17 +71,7 @@ class ExternalWrites(Struct, frozen=True):
             raise
         finally:
             seconds = self.clock.monotonic() - began_at
-            ended = ExternalWrite(
-                system=system,
-                description=description,
-                key=obj.key,
-                uid=obj.uid,
-                started=started,
-                seconds=seconds,
-                result=result,
-            )
-            self.on_ended(ended)
-            on_ended(ended)
+            on_ended(system, description, result, seconds)
             fields = {"system": system, "description": description, "result": str(result)}
             log.info("external write", extra={**fields, "seconds": round(seconds, 6)})
         return answer

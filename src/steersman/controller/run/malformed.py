@@ -3,13 +3,14 @@
 from steersman.client.interfaces import PatchWriter
 from steersman.clock import Clock
 from steersman.errors import SteersmanError
+from steersman.history.records import MALFORMED
 from steersman.json_types import JsonObject
 from steersman.objects.codec import decode
 from steersman.objects.identity import ApiResource
 from steersman.objects.resource import Unstructured
 from steersman.objects.times import format_time
 
-REASON = "Malformed"
+REASON = MALFORMED
 
 
 def condition_patch(obj: Unstructured, message: str, clock: Clock) -> JsonObject | None:

@@ -18,6 +18,8 @@ PAUSED: Final = "steersman.dev/paused"
 CONDITION, REASON = "Paused", "PausedByAnnotation"
 #: Values without a time.
 _WITHOUT_END = ("", "true")
+#: Characters of an unreadable value that the condition quotes: an annotation may have 256 KiB, a message 32 KiB.
+_SHOWN: Final = 60
 
 
 class Pause(Struct, frozen=True):
@@ -38,8 +40,9 @@ def pause_of(annotations: Mapping[str, str], now: datetime) -> Pause | None:
     try:
         until = parse_time(value)
     except ValueError:
+        shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
         return Pause(
-            None, f"the annotation {PAUSED} pauses it; its value {value!r} is not a time such as {_example(now)}"
+            None, f"the annotation {PAUSED} pauses it; its value {shown!r} is not a time such as {_example(now)}"
         )
     return Pause(until, f"the annotation {PAUSED} pauses it until {format_time(until)}") if until > now else None
 

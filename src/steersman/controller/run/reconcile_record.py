@@ -3,14 +3,19 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
+from msgspec import Struct
 
 from steersman.controller.keys.key_state import KeyState, ReconcileRequest
 from steersman.controller.reports.outcome import Done, Failed, GaveUp, Outcome, Outdated, Paused, RetryLater, Waiting
-from steersman.controller.run.failure_text import failure_text, mask, secret_forms, without_secrets
+from steersman.controller.run.failure_text import cut, failure_text
 from steersman.controller.run.run_record import RunRecord
-from steersman.controller.run.run_trace import masked_changes, name_of, plain_text
-from steersman.history.records import CauseRecord, Next, ObjectName, Reconcile, Result
+from steersman.controller.run.run_trace import name_of, named, plain_text
+from steersman.history.differences import Mask
+from steersman.history.records import MALFORMED, Next, ObjectName, Reconcile, Result
+from steersman.informer.record import Record
+from steersman.objects.resource import resource_of
+
+_NOTHING_NEXT = Next()
 
 
 class RunTiming(NamedTuple):
@@ -18,8 +23,8 @@ class RunTiming(NamedTuple):
 
     started: datetime
     seconds: float
-    queued: float
-    next_run: datetime | None
+    queued: float = 0.0
+    next_run: datetime | None = None
 
 
 class _End(NamedTuple):
@@ -27,69 +32,96 @@ class _End(NamedTuple):
     reason: str = ""
     message: str = ""
     waits_for: ObjectName | None = None
+    again_after: float | None = None
+    error: BaseException | None = None
 
 
-def reconcile_of(  # noqa: PLR0913 - all that is known of a run
-    controller: str,
-    state: KeyState,
-    request: ReconcileRequest,
-    run: RunRecord[Any],
-    outcome: Outcome,
-    timing: RunTiming,
-    *,
-    failures: int,
+class RunEnd(Struct, frozen=True):
+    """A run whose record is to be made."""
+
+    controller: str
+    state: KeyState
+    request: ReconcileRequest
+    run: RunRecord[Any]
+    #: How many runs before it failed in a row.
+    failures: int = 0
+    #: Whether the caches did not show in time what the run before it had written.
+    is_stale: bool = False
+
+    def record(self, outcome: Outcome, timing: RunTiming) -> Reconcile:
+        """Return the record of the run."""
+        run, request = self.run, self.request
+        redactor = run.redactor()
+        mask: Mask = str if redactor is None else redactor.text
+        trace, obj, end = run.trace, run.obj, _end_of(outcome, mask)
+        writes, conditions = trace.writes(mask)
+        record = Reconcile(
+            controller=self.controller,
+            object=name_of(obj),
+            uid=obj.uid,
+            generation=obj.generation or 0,
+            number=self.state.runs,
+            failures_before=self.failures,
+            is_cleanup=obj.is_deleting,
+            started=timing.started,
+            seconds=timing.seconds,
+            queued=timing.queued,
+            causes=tuple([cause.record(mask) for cause in request.causes]),
+            more_causes=request.dropped_causes,
+            reads=tuple(trace.reads),
+            writes=writes,
+            external_writes=tuple(trace.external_writes),
+            events=trace.events(mask),
+            conditions=conditions,
+            result=end.result,
+            reason=cut(mask(plain_text(end.reason))),
+            message=cut(plain_text(end.message)),
+            next=Next(timing.next_run, end.waits_for) if timing.next_run or end.waits_for else _NOTHING_NEXT,
+            again_after=end.again_after,
+            is_stale=self.is_stale,
+            is_timeout=isinstance(end.error, TimeoutError),
+            is_panic=end.error is not None and not isinstance(end.error, Exception),
+        )
+        # Texts were masked before they were cut; this also masks names, and whatever a record will hold one day.
+        if redactor is None:
+            return record
+        masked: Reconcile = redactor.record(record)
+        return masked
+
+
+def malformed_record(
+    controller: str, name: ObjectName, record: Record, error: str, *, number: int, at: datetime
 ) -> Reconcile:
-    """Return the record of a run; ``failures`` is how many runs before it failed in a row."""
-    secrets = tuple(run.secrets())
-    forms = secret_forms(secrets)
-    trace, obj, end = run.trace, run.obj, _end_of(outcome, secrets)
-    trace.mask(forms)
+    """Return the record of an object that does not decode, so that it was not reconciled."""
     return Reconcile(
         controller=controller,
-        object=name_of(obj),
-        uid=obj.uid,
-        generation=obj.generation or 0,
-        number=state.runs,
-        failures_before=failures,
-        is_cleanup=obj.is_deleting,
-        started=timing.started,
-        seconds=timing.seconds,
-        queued=timing.queued,
-        causes=tuple([_masked(cause.record(), forms) for cause in request.causes]),
-        more_causes=request.dropped_causes,
-        reads=tuple(trace.reads),
-        writes=tuple(trace.writes),
-        external_writes=tuple(trace.external_writes),
-        events=tuple(trace.events),
-        conditions=tuple(trace.conditions),
-        result=end.result,
-        reason=mask(plain_text(end.reason), forms),
-        message=plain_text(end.message),
-        next=Next(timing.next_run, end.waits_for),
+        object=name,
+        uid=record.uid,
+        generation=record.generation,
+        number=number,
+        started=at,
+        seconds=0.0,
+        result=Result.GAVE_UP,
+        reason=MALFORMED,
+        message=cut(plain_text(error)),
     )
 
 
-def _masked(cause: CauseRecord, forms: tuple[str, ...]) -> CauseRecord:
-    if not forms:
-        return cause
-    return replace(cause, detail=mask(cause.detail, forms), changes=masked_changes(cause.changes, forms))
-
-
-def _end_of(outcome: Outcome, secrets: tuple[bytes, ...]) -> _End:
+def _end_of(outcome: Outcome, mask: Mask) -> _End:
     match outcome:
         case Done():
-            return _End(Result.DONE)
-        case RetryLater(reason):
-            return _End(Result.RETRY, message=without_secrets(reason, secrets))
+            return _End(Result.DONE, again_after=outcome.again_after)
+        case RetryLater(reason, after):
+            return _End(Result.RETRY, message=mask(reason), again_after=after)
         case Outdated(error):
-            return _End(Result.CONFLICT, message=failure_text(error, secrets))
+            return _End(Result.CONFLICT, message=failure_text(error, mask))
         case GaveUp(reason, message):
-            return _End(Result.GAVE_UP, reason, without_secrets(message, secrets))
+            return _End(Result.GAVE_UP, reason, mask(message))
         case Waiting(reason, message, kind, key):
-            return _End(Result.WAITING, reason, without_secrets(message, secrets), ObjectName(kind.__name__, *key))
-        case Paused(message):
-            return _End(Result.PAUSED, message=message)
+            return _End(Result.WAITING, reason, mask(message), named(resource_of(kind).gvk, key))
+        case Paused(message, again_after):
+            return _End(Result.PAUSED, message=mask(message), again_after=again_after)
         case Failed(error):
-            return _End(Result.FAILED, type(error).__name__, failure_text(error, secrets))
+            return _End(Result.FAILED, type(error).__name__, failure_text(error, mask), error=error)
         case _:
             return _End(Result.STOPPED)

@@ -1,16 +1,20 @@
 """`RunRecord`: what one run did and asked for. `Context` fills it for the controller; authors do not see it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from steersman.client.interfaces import Written
+from steersman.clock import Clock
 from steersman.controller.keys.key_state import WatchedSelection
 from steersman.controller.reports.writes import Target, Write, target_of
 from steersman.controller.run.environment import Caches, covers, is_secret
-from steersman.controller.run.run_trace import RunTrace
+from steersman.controller.run.recording import RunNotes
+from steersman.controller.run.run_trace import RunTrace, name_of
 from steersman.controller.run.status_draft import READY
 from steersman.history.records import Verb
+from steersman.history.redaction import Redactor, SecretMemory
 from steersman.informer.store import Store
+from steersman.json_types import JsonObject
 from steersman.objects.codec import bytes_read
 from steersman.objects.resource import KubeObject, Status
 
@@ -30,8 +34,22 @@ class OnWrite(Protocol):
 class RunRecord(Generic[K]):
     """The record of one run for one object."""
 
-    def __init__(self, obj: K, caches: Caches, on_write: OnWrite) -> None:
+    def __init__(
+        self,
+        obj: K,
+        caches: Caches,
+        on_write: OnWrite,
+        memory: SecretMemory,
+        clock: Clock,
+        *,
+        notes: RunNotes | None = None,
+    ) -> None:
         self.obj = obj
+        #: Everything that the run reads and sends; ``None`` unless it is recorded.
+        self.notes = notes
+        if notes is not None:
+            notes.saw([obj])
+        self._memory = memory
         self._caches = caches
         self._on_write = on_write
         #: Seconds until the next run that the author asked for.
@@ -47,7 +65,7 @@ class RunRecord(Generic[K]):
         #: Whether the author has written the reconciled object, not counting its status.
         self.wrote_itself = False
         #: What the run read, wrote and reported, for the history.
-        self.trace = RunTrace()
+        self.trace = RunTrace(clock)
         self._secrets: list[Any] = []
 
     @property
@@ -59,15 +77,32 @@ class RunRecord(Generic[K]):
 
     # Secrets: their contents must not appear in a report.
 
-    def saw(self, objects: Iterable[KubeObject]) -> None:
-        """Remember the Secrets among objects that the run has read or written."""
-        self._secrets += [obj for obj in objects if is_secret(type(obj))]
+    def saw(self, objects: Sequence[KubeObject]) -> None:
+        """Register objects that the run has read or written: the Secrets among them, and all if it is recorded."""
+        if self.notes is not None:
+            self.notes.saw(objects)
+        secrets = [obj for obj in objects if is_secret(type(obj))]
+        if secrets:
+            self._secrets += secrets
+            self._memory.learn(_contents(secrets))
 
-    def secrets(self) -> Iterator[bytes]:
-        """Yield the contents of the Secrets that this run has read or written."""
+    def secret_values(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the values of the Secrets that this run has read or written, with their names."""
         for secret in self._secrets:
-            yield from (secret.data or {}).values()
-            yield from (text.encode() for text in (secret.string_data or {}).values())
+            yield from (secret.data or {}).items()
+            for name, text in (secret.string_data or {}).items():
+                yield name, text.encode("utf-8", "surrogatepass")
+
+    def redactor(self) -> Redactor | None:
+        """Return what masks the contents of Secrets in texts about this run; ``None`` if the process knows none."""
+        if not self._memory.has_values:
+            return None
+        return Redactor(self._memory, _contents(self._secrets), about=name_of(self.obj))
+
+    def mask(self, text: str) -> str:
+        """Return a text without the contents of Secrets."""
+        redactor = self.redactor()
+        return text if redactor is None else redactor.text(text)
 
     # Writes: the key is held back until the caches show them.
 
@@ -81,7 +116,7 @@ class RunRecord(Generic[K]):
         """Register a write of the reconciled object."""
         self.wrote(obj, before=self.obj.resource_version, data=bytes_read(self.obj))
 
-    def wrote_status(self, written: Written, before: Any, after: Any) -> None:
+    def wrote_status(self, written: Written, before: JsonObject, after: JsonObject) -> None:
         """Register a write of the status of the reconciled object, with what it was and is."""
         self.trace.wrote_status(self.obj, written.resource_version, before, after)
         informer = self._caches.find(type(self.obj))
@@ -108,3 +143,10 @@ class RunRecord(Generic[K]):
         if changed:
             self.changed.append(target)
         self._on_write(target, write, store, changed=changed)
+
+
+def _contents(secrets: Iterable[Any]) -> Iterator[bytes]:
+    """Yield the values of Secrets."""
+    for secret in secrets:
+        yield from (secret.data or {}).values()
+        yield from (text.encode("utf-8", "surrogatepass") for text in (secret.string_data or {}).values())

@@ -1,19 +1,18 @@
-"""`RunTrace`: what one run reads, writes and reports, noted while it happens; `reconcile_of` makes the record of it.
+"""`RunTrace`: what one run reads, writes and reports, noted while it happens.
 
-Notes are cheap tuples; the record is made once, when the run has ended. What must never be kept is left out here: the
-content of confidential kinds at once, and the contents of Secrets that the run has read wherever else they occur, when
-the record is made.
+Notes are cheap: they refer to bytes that exist anyway. They are compared once, when the run has ended and its record
+is made (``reconcile_record``): only then all Secrets are known that the run has read, so that nothing is cut or kept
+before its secrets can be masked. The content of confidential kinds is not even referred to.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, TypeVar
 
-from msgspec.structs import replace
+from msgspec import MsgspecError
 
-from steersman.controller.reports.writes import ExternalWrite
-from steersman.controller.run.failure_text import failure_text, mask, mask_cut
-from steersman.errors import DecodeError
-from steersman.history.differences import field_changes, without_bookkeeping
+from steersman.clock import Clock
+from steersman.controller.run.failure_text import cut, failure_text
+from steersman.history.differences import Mask, field_changes, object_changes
 from steersman.history.records import (
     REMOVED,
     ConditionRecord,
@@ -24,129 +23,183 @@ from steersman.history.records import (
     Read,
     Verb,
     WriteRecord,
+    WriteResult,
 )
 from steersman.informer.informer import Informer
-from steersman.objects.codec import bytes_read, decode_json
-from steersman.objects.identity import ObjectKey
+from steersman.json_types import JsonObject
+from steersman.objects.codec import bytes_read
+from steersman.objects.identity import GroupVersionKind, ObjectKey
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.protocol.confidential import is_confidential_resource
 
-#: Reads, writes and events of one run that are kept; a run that does more is not explained by its details.
+T = TypeVar("T")
+
+#: Reads, writes, events and conditions of one run that are kept; a run that does more is not explained by its details.
 _KEPT = 32
+_NO_REQUEST = (0.0, 0.0)
 _NO_CHANGES: tuple[tuple[FieldChange, ...], int] = ((), 0)
+
+
+class _WriteNote(NamedTuple):
+    verb: Verb
+    object: ObjectName
+    version: str = ""
+    #: The object before and after the write, if its content may be compared.
+    before: bytes | None = None
+    after: bytes | None = None
+    error: BaseException | None = None
+    request: tuple[float, float] = (0.0, 0.0)
+
+
+class _StatusNote(NamedTuple):
+    object: ObjectName
+    version: str
+    before: JsonObject
+    after: JsonObject
+    request: tuple[float, float]
 
 
 class RunTrace:
     """The notes of one run."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._began = clock.monotonic()
+        #: When the request that the next note is about was sent, in seconds after the run began, and how long it took.
+        self._request = _NO_REQUEST
         self.reads: list[Read] = []
-        self.writes: list[WriteRecord] = []
         self.external_writes: list[ExternalWriteRecord] = []
-        self.events: list[EventRecord] = []
-        self.conditions: list[ConditionRecord] = []
+        self._writes: list[_WriteNote | _StatusNote] = []
+        self._events: list[tuple[object, object, object]] = []
+
+    async def request(self, request: Awaitable[T]) -> T:
+        """Wait for a request to the server; the next note is about it."""
+        sent = self._clock.monotonic()
+        try:
+            return await request
+        finally:
+            self._request = (sent - self._began, self._clock.monotonic() - sent)
+
+    def _sent(self) -> tuple[float, float]:
+        """Return when the last request was sent and how long it took, once."""
+        request, self._request = self._request, _NO_REQUEST
+        return request
 
     def read_object(
         self, kind: type[KubeObject], key: ObjectKey, found: KubeObject | None, cache: Informer[Any] | None
     ) -> None:
         """Note an object that was read by name; ``None`` if it was absent."""
         if len(self.reads) < _KEPT:
-            name = ObjectName(resource_of(kind).gvk.kind, *key)
+            name = named(resource_of(kind).gvk, key)
             version = "" if found is None else found.resource_version
-            self.reads.append(Read(name.kind, int(found is not None), name, version, _age(cache)))
+            self.reads.append(Read(name.kind, int(found is not None), name, version, _age(cache), *self._sent()))
 
     def read_list(self, kind: type[KubeObject], count: int, cache: Informer[Any] | None) -> None:
         """Note a list."""
         if len(self.reads) < _KEPT:
-            self.reads.append(Read(resource_of(kind).gvk.kind, count, age=_age(cache)))
+            self.reads.append(Read(resource_of(kind).gvk.kind, count, None, "", _age(cache), *self._sent()))
 
     def wrote(self, verb: Verb, obj: KubeObject, *, before: bytes | None = None) -> None:
         """Note a successful write; ``before`` is the object as it was, if that is known."""
-        if len(self.writes) >= _KEPT:
+        if len(self._writes) >= _KEPT:
             return
-        changes, more = _NO_CHANGES
-        if verb is Verb.CHANGED and before is not None:
-            changes, more = _differences(obj, before)
-        self.writes.append(WriteRecord(verb, name_of(obj), obj.resource_version, changes, more))
+        compares = verb is Verb.CHANGED and not is_confidential_resource(resource_of(type(obj)).plural)
+        content = (before, bytes_read(obj)) if compares else (None, None)
+        self._writes.append(_WriteNote(verb, name_of(obj), obj.resource_version, *content, request=self._sent()))
 
-    def wrote_status(self, obj: KubeObject, version: str, before: Any, after: Any) -> None:
-        """Note a write of the status, with the conditions that it changed."""
-        before, after = before or {}, after or {}
-        known, conditions = before.pop("conditions", None) or [], after.pop("conditions", None) or []
-        changes, more = field_changes(before, after)
-        self.writes.append(WriteRecord(Verb.STATUS, name_of(obj), version, changes, more))
-        if known != conditions and isinstance(known, list) and isinstance(conditions, list):
-            former = {_condition(one) for one in known}
-            present = list(map(_condition, conditions))
-            self.conditions += [one for one in present if one not in former]
-            types = {one.type for one in present}
-            self.conditions += [ConditionRecord(one.type, REMOVED) for one in former if one.type not in types]
+    def wrote_status(self, obj: KubeObject, version: str, before: JsonObject, after: JsonObject) -> None:
+        """Note a write of the status."""
+        self._writes.append(_StatusNote(name_of(obj), version, before, after, self._sent()))
 
-    def failed(self, obj: KubeObject, error: BaseException, secrets: Iterable[bytes]) -> None:
-        """Note a write that failed; the text of its error is masked before it is cut."""
-        if len(self.writes) < _KEPT:
-            self.writes.append(WriteRecord(Verb.FAILED, name_of(obj), error=failure_text(error, secrets)))
+    def failed(self, obj: KubeObject, error: BaseException) -> None:
+        """Note a write that failed."""
+        if len(self._writes) < _KEPT:
+            self._writes.append(_WriteNote(Verb.FAILED, name_of(obj), error=error, request=self._sent()))
 
-    def external_write(self, write: ExternalWrite) -> None:
-        """Note a write to another system."""
-        if len(self.external_writes) < _KEPT:
-            one = ExternalWriteRecord(write.system, write.description, str(write.result), write.seconds)
-            self.external_writes.append(one)
+    def external_write(self, system: str, description: str, result: WriteResult, seconds: float) -> None:
+        """Note a write to another system that has just ended. All are noted: they are counted by their records."""
+        at = self._clock.monotonic() - self._began - seconds
+        texts = cut(plain_text(system)), cut(plain_text(description))
+        self.external_writes.append(ExternalWriteRecord(*texts, result, seconds, at))
 
-    def event(self, type_: str, reason: str, message: str) -> None:
+    def event(self, type_: object, reason: object, message: object) -> None:
         """Note an event."""
-        if len(self.events) < _KEPT:
-            self.events.append(EventRecord(type_, plain_text(reason), plain_text(message)))
+        if len(self._events) < _KEPT:
+            self._events.append((type_, reason, message))
 
-    def mask(self, forms: Sequence[str]) -> None:
-        """Replace these forms of secrets wherever they occur in the texts of the notes."""
-        if not forms:
-            return
-        self.writes = [replace(one, changes=masked_changes(one.changes, forms)) for one in self.writes]
-        self.events = [
-            replace(one, reason=mask(one.reason, forms), message=mask(one.message, forms)) for one in self.events
-        ]
-        self.conditions = [
-            replace(one, reason=mask(one.reason, forms), message=mask(one.message, forms)) for one in self.conditions
-        ]
-        self.external_writes = [
-            replace(one, system=mask(one.system, forms), description=mask(one.description, forms))
-            for one in self.external_writes
-        ]
+    def writes(self, mask: Mask) -> tuple[tuple[WriteRecord, ...], tuple[ConditionRecord, ...]]:
+        """Return the writes, and the conditions that they changed, with secrets masked."""
+        writes: list[WriteRecord] = []
+        conditions: list[ConditionRecord] = []
+        for note in self._writes:
+            if isinstance(note, _StatusNote):
+                conditions += _changed_conditions(note, mask)
+                changes, more = field_changes(_without_conditions(note.before), _without_conditions(note.after), mask)
+                writes.append(WriteRecord(Verb.STATUS, note.object, note.version, changes, more, "", *note.request))
+            else:
+                writes.append(_write_of(note, mask))
+        return tuple(writes), tuple(conditions[:_KEPT])
 
-
-def masked_changes(changes: tuple[FieldChange, ...], forms: Sequence[str]) -> tuple[FieldChange, ...]:
-    """Return changes with these forms of secrets masked; their values may have been cut."""
-    return tuple(
-        FieldChange(mask(path, forms), mask_cut(before, forms), mask_cut(after, forms))
-        for path, before, after in changes
-    )
+    def events(self, mask: Mask) -> tuple[EventRecord, ...]:
+        """Return the events, with secrets masked."""
+        return tuple([EventRecord(*[cut(mask(plain_text(text))) for text in event]) for event in self._events])
 
 
 def plain_text(value: object) -> str:
     """Return a text that can be encoded, whatever an author passes: ``os.fsdecode`` makes texts that cannot."""
-    return str(value).encode("utf-8", "replace").decode()
+    return "" if value == "" else str(value).encode("utf-8", "replace").decode()
 
 
 def name_of(obj: KubeObject) -> ObjectName:
     """Return the name of an object."""
-    return ObjectName(resource_of(type(obj)).gvk.kind, obj.namespace, obj.name)
+    return named(resource_of(type(obj)).gvk, obj.key)
+
+
+def named(gvk: GroupVersionKind, key: ObjectKey) -> ObjectName:
+    """Return the name of the object of that kind and key."""
+    return ObjectName(gvk.kind, *key, gvk.group)
 
 
 def _age(cache: Informer[Any] | None) -> float | None:
     return None if cache is None else cache.freshness().age
 
 
-def _differences(obj: KubeObject, before: bytes) -> tuple[tuple[FieldChange, ...], int]:
-    after = bytes_read(obj)
-    if after is None or is_confidential_resource(resource_of(type(obj)).plural):
-        return _NO_CHANGES
+def _write_of(note: _WriteNote, mask: Callable[[str], str]) -> WriteRecord:
+    if note.error is not None:
+        return WriteRecord(note.verb, note.object, "", (), 0, failure_text(note.error, mask), *note.request)
+    changes, more = _NO_CHANGES
+    if note.before is not None and note.after is not None:
+        changes, more = _differences(note.before, note.after, mask)
+    return WriteRecord(note.verb, note.object, note.version, changes, more, "", *note.request)
+
+
+def _differences(before: bytes, after: bytes, mask: Mask) -> tuple[tuple[FieldChange, ...], int]:
     try:
-        return field_changes(without_bookkeeping(decode_json(before)), without_bookkeeping(decode_json(after)))
-    except DecodeError:
+        return object_changes(before, after, mask)
+    except (MsgspecError, RecursionError):
         return _NO_CHANGES
 
 
-def _condition(condition: Any) -> ConditionRecord:
-    fields = condition if isinstance(condition, dict) else {}
-    return ConditionRecord(*(str(fields.get(name) or "") for name in ("type", "status", "reason", "message")))
+def _without_conditions(status: JsonObject) -> JsonObject:
+    return {name: value for name, value in status.items() if name != "conditions"}
+
+
+def _changed_conditions(note: _StatusNote, mask: Mask) -> list[ConditionRecord]:
+    """Return the conditions that a write of the status set or removed."""
+    before, after = note.before.get("conditions") or [], note.after.get("conditions") or []
+    if before == after or before.__class__ is not list or after.__class__ is not list:
+        return []
+    # Times and generations change more often than what they are about.
+    former = [_condition_texts(one) for one in before]
+    present = [_condition_texts(one) for one in after]
+    types = {one[0] for one in present}
+    changed = [ConditionRecord(*[cut(mask(text)) for text in one]) for one in present if one not in former]
+    return changed + [ConditionRecord(cut(mask(one[0])), REMOVED) for one in former if one[0] not in types]
+
+
+def _condition_texts(condition: Any) -> tuple[str, str, str, str]:
+    """Return type, status, reason and message of a condition."""
+    if condition.__class__ is not dict:
+        return "", "", "", ""
+    text = condition.get
+    return str(text("type", "")), str(text("status", "")), str(text("reason", "")), str(text("message", ""))

@@ -49,6 +49,8 @@ class StatusDraft:
         self._before = self._encoded()
         self._generation = obj.generation
         self._ready_before = self._ready()
+        #: The status as it was and as it is written, once ``patch`` has compared them.
+        self.documents: tuple[JsonObject, JsonObject] = ({}, {})
 
     def observe_generation(self) -> None:
         """Set the observed generation in the status to the one that was read."""
@@ -81,17 +83,13 @@ class StatusDraft:
         after = self._encoded()
         if after == self._before:
             return None
-        old, new = decode_json(self._before) or {}, decode_json(after) or {}
+        old, new = self.documents = decode_json(self._before) or {}, decode_json(after) or {}
         # A field that the server does not have yet is sent even if it has its default: a count of 0 is not the same as
         # an absent one.
         stored = self._stored()
         changes = merge_patch_between({name: value for name, value in old.items() if name in stored}, new)
         # The uid prevents writing to a later object of the same name.
         return {"metadata": {"uid": self._obj.uid}, "status": changes}
-
-    def documents(self) -> tuple[Any, Any]:
-        """Return the status as it was read and as it is now."""
-        return decode_json(self._before), decode_json(self._encoded())
 
     async def write(self, writer: Writer) -> Written | None:
         """Write what changed; return the metadata afterwards, ``None`` if there was nothing to write."""

@@ -6,8 +6,7 @@ A reconcile updates a dozen of them, so that counting must not take a noticeable
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from steersman.controller.reports.outcome import Failed, GaveUp, Outcome, Outdated, metric_label
-from steersman.controller.reports.writes import ExternalWrite
+from steersman.history.records import MALFORMED, Reconcile, Result
 
 RECONCILE_SECONDS = (
     *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
@@ -44,13 +43,25 @@ class Histogram:
         return shown
 
 
+def result_label(run: Reconcile) -> str:
+    """Return the ``result`` label of a reconcile in controller-runtime's metrics."""
+    match run.result:
+        case Result.DONE | Result.PAUSED:
+            return "success" if run.again_after is None else "requeue_after"
+        case Result.RETRY:
+            return "requeue" if run.again_after is None else "requeue_after"
+        case Result.WAITING:
+            return "requeue_after"
+        case _:
+            return "error"
+
+
 class ControllerCounters:
-    """Count the reconciles of one controller; a ``ControllerObserver``."""
+    """Counts the reconciles of one controller by their records."""
 
     def __init__(self, name: str, workers: int) -> None:
         self.name = name
         self.workers = workers
-        self.active = 0
         self.results = dict.fromkeys(RESULTS, 0)
         self.errors = 0
         self.terminal = 0
@@ -59,49 +70,27 @@ class ControllerCounters:
         self.conflicts = 0
         self.holds = 0
         self.malformed_objects = 0
-        self.hot = 0
         self.seconds = Histogram(RECONCILE_SECONDS)
         #: Writes to other systems, by system and result.
         self.external_writes: dict[tuple[str, str], int] = {}
 
-    def began(self) -> None:
-        """Count a worker as busy."""
-        self.active += 1
-
-    def ended(self, outcome: Outcome, seconds: float) -> None:
-        """Count a reconcile by its outcome."""
-        self.active -= 1
-        self.seconds.observe(seconds)
-        self.results[metric_label(outcome)] += 1
-        match outcome:
-            case Failed(error):
-                self.errors += 1
-                self.timeouts += outcome.is_timeout
-                self.panics += not isinstance(error, Exception)
-            case GaveUp():
-                self.errors += 1
-                self.terminal += 1
-            case Outdated():
-                self.conflicts += 1
-            case _:
-                pass
-
-    def hold_expired(self) -> None:
-        """Count a key that was released before the cache showed its writes."""
-        self.holds += 1
-
-    def malformed(self) -> None:
-        """Count an object that does not decode."""
-        self.malformed_objects += 1
-
-    def hot_loops(self, count: int) -> None:
-        """Set the number of keys that trigger themselves."""
-        self.hot = count
-
-    def external_write_ended(self, write: ExternalWrite) -> None:
-        """Count a write to another system by its result."""
-        labels = (write.system, write.result)
-        self.external_writes[labels] = self.external_writes.get(labels, 0) + 1
+    def add(self, run: Reconcile) -> None:
+        """Count a reconcile."""
+        if run.reason == MALFORMED and run.result is Result.GAVE_UP:
+            self.malformed_objects += 1
+            return
+        self.seconds.observe(run.seconds)
+        self.results[result_label(run)] += 1
+        self.holds += run.is_stale
+        if run.result is not Result.DONE:
+            self.errors += run.is_failure
+            self.terminal += run.result is Result.GAVE_UP
+            self.timeouts += run.is_timeout
+            self.panics += run.is_panic
+            self.conflicts += run.result is Result.CONFLICT
+        for write in run.external_writes:
+            labels = (write.system, write.result)
+            self.external_writes[labels] = self.external_writes.get(labels, 0) + 1
 
 
 class QueueCounters:

@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from steersman.history.records import Reconcile
 from steersman.manager.metrics.counters import ControllerCounters, Histogram, QueueCounters
 
 if TYPE_CHECKING:
@@ -37,11 +38,15 @@ class Metrics:
         """Serve the metrics of another registry, too."""
         self._others.append(registry)
 
-    def controller(self, name: str, workers: int) -> ControllerCounters:
-        """Return the counters of one controller."""
-        counters = ControllerCounters(name, workers)
-        self._scrape.controller_counters.append(counters)
-        return counters
+    def controller(self, name: str, workers: int) -> None:
+        """Count the reconciles of one controller from now on."""
+        self._scrape.controller_counters[name] = ControllerCounters(name, workers)
+
+    def count(self, run: Reconcile) -> None:
+        """Count one reconcile."""
+        counters = self._scrape.controller_counters.get(run.controller)
+        if counters is not None:
+            counters.add(run)
 
     def queue(self, name: str) -> QueueCounters:
         """Return the counters of one queue."""
@@ -76,8 +81,6 @@ _COUNTERS: Final[tuple[tuple[str, str, Callable[[ControllerCounters], int]], ...
 )
 _GAUGES: Final[tuple[tuple[str, str, Callable[[ControllerCounters], int]], ...]] = (
     ("controller_runtime_max_concurrent_reconciles", "Workers there are.", lambda one: one.workers),
-    ("controller_runtime_active_workers", "Workers at work.", lambda one: one.active),
-    ("steersman_hot_loops", "Keys that trigger themselves.", lambda one: one.hot),
 )
 _QUEUE_LABELS: Final = ["name", "controller"]
 
@@ -86,7 +89,7 @@ class _Scrape(Collector):
     """Collect everything at the scrape."""
 
     def __init__(self) -> None:
-        self.controller_counters: list[ControllerCounters] = []
+        self.controller_counters: dict[str, ControllerCounters] = {}
         self.queue_counters: list[QueueCounters] = []
         self.controllers: list[Controller[Any]] = []
         self.informers: Iterable[Informer[Any]] = ()
@@ -113,19 +116,19 @@ class _Scrape(Collector):
         seconds = HistogramMetricFamily(
             "controller_runtime_reconcile_time_seconds", "Seconds that reconciles took.", labels=["controller"]
         )
-        for one in self.controller_counters:
+        for one in self.controller_counters.values():
             for result, count in one.results.items():
                 total.add_metric([one.name, result], count)
             _add(seconds, [one.name], one.seconds)
         yield from (total, seconds)
         for name, text, read in _COUNTERS:
             counter = CounterMetricFamily(name, text, labels=["controller"])
-            for one in self.controller_counters:
+            for one in self.controller_counters.values():
                 counter.add_metric([one.name], read(one))
             yield counter
         for name, text, read in _GAUGES:
             gauge = GaugeMetricFamily(name, text, labels=["controller"])
-            for one in self.controller_counters:
+            for one in self.controller_counters.values():
                 gauge.add_metric([one.name], read(one))
             yield gauge
 
@@ -133,7 +136,7 @@ class _Scrape(Collector):
         writes = CounterMetricFamily(
             "steersman_external_writes", "Writes to other systems.", labels=["controller", "system", "result"]
         )
-        for one in self.controller_counters:
+        for one in self.controller_counters.values():
             for (system, result), count in one.external_writes.items():
                 writes.add_metric([one.name, system, result], count)
         yield writes
@@ -165,7 +168,10 @@ class _Scrape(Collector):
             "Seconds of the longest work under way.",
             labels=_QUEUE_LABELS,
         )
-        held = GaugeMetricFamily("steersman_held_keys", "Keys that wait for the cache.", labels=["controller"])
+        label = ["controller"]
+        active = GaugeMetricFamily("controller_runtime_active_workers", "Workers at work.", labels=label)
+        hot = GaugeMetricFamily("steersman_hot_loops", "Keys that trigger themselves.", labels=label)
+        held = GaugeMetricFamily("steersman_held_keys", "Keys that wait for the cache.", labels=label)
         for controller in self.controllers:
             name = controller.reconciler.name
             statistics = controller.queue.statistics()
@@ -173,8 +179,10 @@ class _Scrape(Collector):
                 depth.add_metric([name, name, str(priority)], count)
             unfinished.add_metric([name, name], statistics.unfinished_seconds)
             longest.add_metric([name, name], statistics.longest_seconds)
+            active.add_metric([name], statistics.running)
+            hot.add_metric([name], controller.hot_count)
             held.add_metric([name], controller.held_count)
-        yield from (depth, unfinished, longest, held)
+        yield from (depth, unfinished, longest, active, hot, held)
 
     def _informers(self) -> Iterator[Metric]:
         """Yield the state of the caches, those of one resource together: their number and selectors may change."""

@@ -7,10 +7,11 @@ are leases, which describe processes.
 """
 
 import difflib
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
+
+import msgspec
 
 from steersman.apiserver.server import ApiServer
 from steersman.apiserver.storage.record import Record
@@ -26,6 +27,8 @@ _UNCOMPARED = frozenset({"managedFields", "resourceVersion", "creationTimestamp"
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 #: The first part of a uid, which names are often made with.
 _UID_BEGIN = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?![0-9a-f])")
+#: The length of the shortest text that has a part of a uid or a time in it.
+_SHORTEST = 8
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
@@ -50,9 +53,12 @@ def end_state(server: ApiServer, known: Mapping[str, int], normalise: Normalise 
 def normalised_texts(documents: Iterable[JsonObject], present: Iterable[JsonObject]) -> list[str]:
     """Return objects as text with placeholders; ``present`` are all objects that uids and names may refer to."""
     placeholders = Placeholders(present)
-    return sorted(
-        json.dumps(placeholders.replace(one), indent=2, sort_keys=True, ensure_ascii=False) for one in documents
-    )
+    return sorted(json_text(placeholders.replace(one)) for one in documents)
+
+
+def json_text(document: JsonObject) -> str:
+    """Return an object as indented text, with its keys in order."""
+    return msgspec.json.format(msgspec.json.encode(document, order="sorted"), indent=2).decode()
 
 
 def difference(expected: list[str], found: list[str]) -> str:
@@ -121,9 +127,11 @@ class Placeholders:
 
     def replace_text(self, text: str) -> str:
         """Return a text with everything replaced that differs between runs."""
-        if _TIME.fullmatch(text):
-            return "<time>"
         if self._pattern is not None:
             text = self._pattern.sub(lambda found: self._assigned[found[0]], text)
+        if len(text) < _SHORTEST:
+            return text
+        if _TIME.fullmatch(text):
+            return "<time>"
         text = _UID.sub(lambda found: self._uids.get(found[0], "<uid of a deleted object>"), text)
         return _UID_BEGIN.sub(lambda found: self._uid_begins.get(found[0], found[0]), text)

@@ -16,6 +16,7 @@ from importlib import import_module
 from importlib.abc import Loader, SourceLoader
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
+from weakref import WeakSet
 
 import msgspec
 
@@ -26,6 +27,8 @@ from steersman.objects.registry import registry
 _OURS = "steersman"
 #: Packages that are imported again right now.
 _active: set[str] = set()
+#: Kinds whose annotations are resolved.
+_resolved: WeakSet[type] = WeakSet()
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,13 @@ def _top(module: str) -> str:
     return module.partition(".")[0]
 
 
+def _loaded(packages: frozenset[str]) -> list[str]:
+    """Return the loaded modules of packages."""
+    # A thousand modules are loaded, and each life of an operator asks: `startswith` looks at all packages at once.
+    insides = tuple(f"{package}." for package in packages)
+    return [name for name in sys.modules if name in packages or name.startswith(insides)]
+
+
 def _can_be_imported(module: ModuleType) -> bool:
     spec = getattr(module, "__spec__", None)
     return isinstance(spec, ModuleSpec) and spec.name == module.__name__ and spec.loader is not None
@@ -135,7 +145,7 @@ def _set_aside(packages: frozenset[str], codes: dict[str, CodeType]) -> Iterator
     """Import the modules of packages again inside the block; restore the earlier ones afterwards."""
     if both := sorted(_active & packages):
         raise ConfigError(f"two operators of package {', '.join(both)} cannot be imported again at the same time")
-    before = {name: module for name, module in sys.modules.items() if _top(name) in packages}
+    before = {name: sys.modules[name] for name in _loaded(packages)}
     aside = {name: module for name, module in before.items() if _can_be_imported(module)}
     _resolve_types(packages)
     kinds = registry.declared()
@@ -143,13 +153,15 @@ def _set_aside(packages: frozenset[str], codes: dict[str, CodeType]) -> Iterator
     _active.update(packages)
     for name in aside:
         del sys.modules[name]
+    kept = frozenset(sys.modules)
     sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
         sys.meta_path.remove(finder)
-        for name in [name for name in sys.modules if _top(name) in packages]:
-            del sys.modules[name]
+        for name in sys.modules.keys() - kept:
+            if _top(name) in packages:
+                del sys.modules[name]
         sys.modules.update(before)
         _rebind(before)
         others = {gvk: kind for gvk, kind in registry.declared().items() if _top(kind.__module__) not in packages}
@@ -160,7 +172,8 @@ def _set_aside(packages: frozenset[str], codes: dict[str, CodeType]) -> Iterator
 def _resolve_types(packages: Iterable[str]) -> None:
     """Resolve the annotations of classes now: msgspec does so on first use, in the module that has their name then."""
     for kind in registry.declared().values():
-        if _top(kind.__module__) in packages:
+        if _top(kind.__module__) in packages and kind not in _resolved:
+            _resolved.add(kind)
             # A kind that cannot be decoded raises where it is used.
             with suppress(TypeError, NameError, AttributeError):
                 msgspec.json.Decoder(kind)

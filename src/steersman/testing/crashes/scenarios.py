@@ -21,7 +21,7 @@ from typing import TypeAlias
 from steersman.client.client import Client
 from steersman.clock import Clock, Timer
 from steersman.concurrency import background, wait_ready
-from steersman.controller.reports.observer import ReconcileFailure
+from steersman.controller.reports.failures import ReconcileFailure
 from steersman.errors import ConfigError, SteersmanError
 from steersman.manager.definitions import operator_definitions, operator_policies
 from steersman.manager.install import install_definitions

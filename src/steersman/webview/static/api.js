@@ -58,8 +58,8 @@ export const act = async (action) => (await post("actions", action)).done;
 export const check = async (text) => (await post("check", { text })).problems;
 
 /** Return the path of an object's data. */
-export const pathOf = ([kind, namespace, name]) =>
-  ["objects", kind, namespace || "-", name].map(encodeURIComponent).join("/");
+export const pathOf = ([kind, namespace, name, group]) =>
+  ["objects", group ? `${kind}.${group}` : kind, namespace || "-", name].map(encodeURIComponent).join("/");
 
 /**
  * Receive live updates for as long as the page is open; connect again after every failure.

@@ -37,7 +37,8 @@ function route() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [page, ...rest] = path.split("/").map(decodeURIComponent);
   if (page === "objects" && rest.length === 3) {
-    return { page: "object", object: [rest[0], rest[1] === "-" ? "" : rest[1], rest[2]] };
+    const [kind, ...group] = rest[0].split(".");
+    return { page: "object", object: [kind, rest[1] === "-" ? "" : rest[1], rest[2], group.join(".")] };
   }
   return { page: page || "overview", query: new URLSearchParams(query) };
 }

@@ -6,8 +6,8 @@ import { isReconciled, listen, live } from "./live.js";
 import { placed } from "./sentences.js";
 
 /** Return the address of an object's page. */
-export const hrefOf = ([kind, namespace, name]) =>
-  `#/objects/${[kind, namespace || "-", name].map(encodeURIComponent).join("/")}`;
+export const hrefOf = ([kind, namespace, name, group]) =>
+  `#/objects/${[group ? `${kind}.${group}` : kind, namespace || "-", name].map(encodeURIComponent).join("/")}`;
 
 /** Return the word that colours an object: `ok`, `bad`, `wait`, `off` or `none`. */
 export function toneOf(one) {

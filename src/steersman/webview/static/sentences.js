@@ -11,7 +11,11 @@ export const placed = (namespace, name) => (namespace ? `${namespace}/${name}` :
 export const nameWithin = ([kind, namespace, name], home) =>
   `${kind} ${namespace && namespace !== home ? `${namespace}/` : ""}${name}`;
 
-export const isSame = (one, other) => Boolean(one && other) && one.join("\n") === other.join("\n");
+export const isSame = (one, other) =>
+  Boolean(one && other) &&
+  one.slice(0, 3).join("\n") === other.slice(0, 3).join("\n") &&
+  // An address without a group means any.
+  (!one[3] || !other[3] || one[3] === other[3]);
 
 export const readyOf = (view) => view.conditions?.find((one) => one.type === "Ready");
 

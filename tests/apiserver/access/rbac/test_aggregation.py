@@ -12,7 +12,7 @@ def _role(name: str, labels: list[str], rules: list[Any], wants: list[str]) -> d
     return {**role, "aggregationRule": {"clusterRoleSelectors": selectors}} if wants else role
 
 
-def test_a_role_gets_the_rules_of_roles_that_got_theirs_from_others() -> None:
+def test_a_role_aggregates_roles_that_are_aggregated_themselves() -> None:
     """Of the built-in roles, admin aggregates edit, which aggregates view."""
     leaf = {"verbs": ["get"], "resources": ["pods"]}
     roles = {
@@ -23,14 +23,14 @@ def test_a_role_gets_the_rules_of_roles_that_got_theirs_from_others() -> None:
     assert aggregated_rules(roles) == {"admin": [leaf], "edit": [leaf]}
 
 
-def test_rules_that_nobody_contributes_any_more_go() -> None:
-    """Who removes a contributing role takes its rights back."""
+def test_rules_that_no_role_contributes_any_more_are_removed() -> None:
+    """Removing a contributing role revokes its permissions."""
     roles = {"admin": _role("admin", [], [{"verbs": ["get"]}], ["to-admin"])}
     assert aggregated_rules(roles) == {"admin": []}
 
 
-def test_a_rule_that_a_role_holds_twice_is_taken_once() -> None:
-    """Otherwise roles that aggregate each other would hand their duplicates to and fro."""
+def test_a_rule_that_occurs_twice_is_aggregated_once() -> None:
+    """Otherwise roles that aggregate each other would exchange their duplicates without end."""
     rule = {"verbs": ["get"]}
     roles = {"sum": _role("sum", [], [], ["part"]), "twice": _role("twice", ["part"], [rule, rule], [])}
     assert aggregated_rules(roles) == {"sum": [rule]}
@@ -41,8 +41,8 @@ _RULES = st.lists(st.sampled_from([{"verbs": ["get"]}, {"verbs": ["list"]}]), ma
 
 
 @given(st.lists(st.tuples(_LABELS, _RULES, _LABELS), max_size=5))
-def test_aggregating_twice_changes_nothing_more(parts: list[tuple[list[str], list[Any], list[str]]]) -> None:
-    """Also where roles aggregate each other: the server must come to rest after a write."""
+def test_aggregating_twice_changes_nothing(parts: list[tuple[list[str], list[Any], list[str]]]) -> None:
+    """Also for roles that aggregate each other: a write must not cause writes without end."""
     roles = {f"r{place}": _role(f"r{place}", *part) for place, part in enumerate(parts)}
     for name, rules in aggregated_rules(roles).items():
         roles[name]["rules"] = rules

@@ -1,4 +1,4 @@
-"""Who may create custom objects by applying them."""
+"""The permissions needed to create custom objects by applying them."""
 
 import pytest
 
@@ -8,18 +8,18 @@ from steersman.testing.cluster import Cluster
 
 
 class KiteSpec(Model):
-    """Nothing much."""
+    """An empty spec."""
 
     color: str = ""
 
 
 @custom_resource("rbac-kites.example.com/v1")
 class Kite(Resource[KiteSpec, Status]):
-    """Something that can be applied."""
+    """A custom kind to apply."""
 
 
 async def allow(cluster: Cluster, *verbs: str) -> None:
-    """Let the account do this with kites."""
+    """Allow the account these verbs on kites."""
     rules = [PolicyRule(api_groups=["rbac-kites.example.com"], resources=["kites"], verbs=list(verbs))]
     await cluster.client.apply(ClusterRole(meta("kites"), rules=rules), force=True)
     role = RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name="kites")
@@ -27,8 +27,8 @@ async def allow(cluster: Cluster, *verbs: str) -> None:
     await cluster.client.apply(ClusterRoleBinding(meta("kites"), role_ref=role, subjects=[account]), force=True)
 
 
-async def test_an_apply_that_creates_a_custom_object_needs_the_right_to_create(cluster: Cluster) -> None:
-    """As for built-in kinds: otherwise an operator's role would do in a test and fail in a cluster."""
+async def test_an_apply_that_creates_a_custom_object_needs_the_create_permission(cluster: Cluster) -> None:
+    """As for built-in kinds: otherwise an operator's role would pass its tests and fail in a cluster."""
     await cluster.install(Kite)
     robot = cluster.client_of_account("default", "robot")
     await allow(cluster, "get", "patch")

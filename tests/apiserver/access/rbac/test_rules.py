@@ -22,37 +22,37 @@ _REQUESTS = st.tuples(
 
 
 @given(_RULES, _RULES, _REQUESTS)
-def test_a_rule_that_covers_another_allows_all_that_it_allows(
+def test_a_rule_that_covers_another_allows_everything_it_allows(
     rule: Rule, other: Rule, request: tuple[str, str, tuple[str, str], str]
 ) -> None:
-    """Otherwise somebody could grant more than they have."""
+    """Otherwise a user could grant more than they have."""
     verb, group, (target, part), name = request
     if rule.covers(other) and other.allows(verb, group, target, part, name):
         assert rule.allows(verb, group, target, part, name)
 
 
 @given(st.lists(_RULES, max_size=3), _RULES)
-def test_nobody_lacks_what_they_hold(held: list[Rule], rule: Rule) -> None:
-    """Who has a rule may always grant it."""
+def test_a_user_may_grant_the_rules_they_hold(held: list[Rule], rule: Rule) -> None:
+    """The check for privilege escalation must not report rules that the user has."""
     assert missing_rights([*held, rule], [rule]) == []
 
 
-def test_a_name_that_was_not_given_is_not_allowed_by_rules_on_names() -> None:
-    """A create names nothing yet: a rule on names must not allow it."""
+def test_a_rule_with_resource_names_does_not_allow_a_request_without_a_name() -> None:
+    """A create has no name yet, so a rule on names must not allow it."""
     rule = Rule(("create",), ("",), ("pods",), ("x",))
     assert not rule.allows("create", "", "pods", "", "")
 
 
-def test_a_star_in_a_path_stands_only_at_its_end() -> None:
-    """A prefix must not open what lies beside it."""
+def test_a_star_in_a_path_matches_only_at_the_end() -> None:
+    """A prefix must not allow paths beside it."""
     rule = Rule(("get",), paths=("/foo/*",))
     assert rule.allows_path("get", "/foo/bar")
     assert not rule.allows_path("get", "/foo")
     assert not rule.allows_path("get", "/foobar")
 
 
-def test_missing_rights_are_joined_and_sorted() -> None:
-    """The refusal lists them as kubectl users know it."""
+def test_missing_permissions_are_joined_and_sorted() -> None:
+    """The error lists them in the form that kubectl users know."""
     wanted = Rule(("get", "delete"), ("",), ("secrets", "pods"))
     held = [Rule(("get",), ("",), ("pods",))]
     assert missing_rights(held, [wanted]) == [

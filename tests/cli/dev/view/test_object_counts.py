@@ -1,4 +1,4 @@
-"""How many objects there are, and how many of them are ready."""
+"""Counting objects, and how many of them are ready."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from steersman.testing.cluster import Cluster
 
 
 def conditions(**states: str) -> dict[str, Any]:
-    """Give a status with conditions."""
+    """Return a status with conditions."""
     return {"conditions": [{"type": name, "status": state} for name, state in states.items()]}
 
 
@@ -44,13 +44,13 @@ def conditions(**states: str) -> dict[str, Any]:
         ({"status": {"conditions": "odd"}}, None),
     ],
 )
-def test_an_object_is_ready_when_its_status_says_so(obj: dict[str, Any], *, expected: bool | None) -> None:
-    """Numbers go before conditions: a deployment is available long before all of it is ready."""
+def test_an_object_is_ready_if_its_status_says_so(obj: dict[str, Any], *, expected: bool | None) -> None:
+    """Numbers take precedence over conditions: a Deployment is Available before all of its pods are ready."""
     assert is_ready(obj) is expected
 
 
-async def test_objects_are_counted_as_they_come_become_ready_and_go(cluster: Cluster) -> None:
-    """Also those that were there before anybody asked."""
+async def test_objects_are_counted_as_they_appear_become_ready_and_disappear(cluster: Cluster) -> None:
+    """Also those that existed before the first request."""
     changes: list[None] = []
     object_counts = ObjectCounts(cluster.server.objects, lambda: changes.append(None))
     spec = PodSpec(containers=[Container(name="main", image="busybox")])

@@ -1,4 +1,7 @@
-"""How reports read as lines."""
+"""Reports as lines of text."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -14,58 +17,85 @@ from steersman.cli.dev.reports import (
     Report,
     Running,
 )
-from steersman.cli.dev.view.texts import duration, elapsed, line_of, time_of, why, why_briefly
+from steersman.cli.dev.view.texts import duration, elapsed, line_of, result, time_of, why, why_briefly
+from steersman.history.records import CauseRecord, CauseType, FieldChange, Next, ObjectName, Result
+from tests.cli.dev.runs import reconciled
 
 AT = 1_700_000_000.0
 CLOCK = time_of(AT)
 
 
-def run(*causes: str, result: str = "success") -> Reconciled:
-    """Give a run with its causes."""
-    return Reconciled(AT, "custompod", "CustomPod", "default/a", result, 0.0031, list(causes))
+OWN = ObjectName("CustomPod", "default", "a", "mock.com")
+NOW = datetime.fromtimestamp(AT, UTC)
+
+
+def run(*causes: CauseRecord, **fields: Any) -> Reconciled:
+    """Return a run with its causes."""
+    return reconciled("a", *causes, at=AT, **fields)
+
+
+def pod(name: str, type_: CauseType = CauseType.CREATED, namespace: str = "default") -> CauseRecord:
+    """Return what happened to a pod."""
+    return CauseRecord(type_, ObjectName("Pod", namespace, name))
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.0001, "0.1 ms"), (0.0031, "3.1 ms"), (0.9994, "999.4 ms"), (2, "2.0 s"), (90, "1.5 min")]
 )
 def test_durations_are_short(seconds: float, text: str) -> None:
-    """They stand in a column."""
+    """They are shown in a column."""
     assert duration(seconds) == text
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (65.9, "1:05"), (3723, "1:02:03")])
-def test_the_age_reads_as_a_clock(seconds: float, text: str) -> None:
+def test_the_age_is_shown_like_a_clock(seconds: float, text: str) -> None:
     """As terminals show it."""
     assert elapsed(seconds) == text
 
 
-def test_causes_of_the_object_itself_need_no_name_and_none_is_told_twice() -> None:
-    """The object stands beside them already."""
-    causes = why(run("CustomPod default/a changed (spec)", "Pod default/a-x created", "Pod default/a-x created"))
-    assert causes == "changed (spec), Pod a-x created"
+def test_causes_are_told_as_steer_why_tells_them_and_none_twice() -> None:
+    """One language for all views: what changed, from what to what."""
+    changed = CauseRecord(CauseType.CHANGED, OWN, "spec", (FieldChange("spec.replicas", "2", "3"),))
+    assert why(run(changed, pod("a-x"), pod("a-x"))) == "spec.replicas changed 2 → 3, Pod a-x was created"
 
 
-def test_many_causes_are_counted_and_another_namespace_is_told() -> None:
+def test_many_causes_are_counted_and_another_namespace_is_shown() -> None:
     """A restart of the operator has as many causes as there are objects."""
-    causes = why(run(*(f"Pod default/{name} exists" for name in "abcde")))
-    assert causes == "Pod a exists, Pod b exists, Pod c exists, 2 more"
-    assert why(run("Pod other/a exists")) == "Pod other/a exists"
-    cluster_scoped = Reconciled(AT, "node", "Node", "a", "success", 0.1, ["Pod default/b exists"])
-    assert why(cluster_scoped) == "Pod default/b exists"
+    assert why(run(*map(pod, "abcde"), more_causes=3)).endswith("Pod c was created, 5 more")
+    assert why(run(pod("a", namespace="other"))) == "Pod other/a was created"
 
 
 def test_where_there_is_little_room_causes_have_no_names() -> None:
     """What happened matters more than to whom, and three pods that changed are one reason."""
-    pods = (f"Pod default/{name} changed (status)" for name in "abc")
-    assert why_briefly(run("CustomPod default/a created", *pods)) == "created, Pod changed (status)"
-    assert why_briefly(run("retry (ValueError)")) == "retry (ValueError)"
+    pods = (pod(name, CauseType.CHANGED) for name in "abc")
+    assert why_briefly(run(CauseRecord(CauseType.CREATED, OWN), *pods)) == "created, Pod changed"
+    assert why_briefly(run(CauseRecord(CauseType.RETRY, detail="ValueError"))) == "retry (ValueError)"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "1 s"), (42, "42 s"), (250, "4 min"), (7300, "2 h"), (200_000, "2 d"), (-5, "")],
+)
+def test_a_run_that_is_repeated_says_when(seconds: float, text: str) -> None:
+    """A word such as "later" does not say whether to wait for it."""
+    repeated = run(next=Next(NOW + timedelta(seconds=seconds)))
+    assert result(repeated, NOW) == (f"next run in {text}" if text else "ok")
+    failed = run(next=Next(NOW + timedelta(seconds=seconds)), result=Result.FAILED)
+    assert result(failed, NOW) == "failed"
 
 
 @pytest.mark.parametrize(
     ("report", "text"),
     [
-        (run("CustomPod default/a created"), "INFO    CustomPod default/a ok in 3.1 ms: created"),
-        (run("retry", result="error"), "ERROR   CustomPod default/a failed in 3.1 ms: retry"),
+        (run(CauseRecord(CauseType.CREATED, OWN)), "INFO    CustomPod default/a ok in 3.1 ms: it was created"),
+        (
+            run(CauseRecord(CauseType.RETRY), result=Result.FAILED),
+            "ERROR   CustomPod default/a failed in 3.1 ms: of a retry",
+        ),
+        (
+            run(CauseRecord(CauseType.TIMER), next=Next(NOW + timedelta(minutes=4.1))),
+            "INFO    CustomPod default/a ok in 3.1 ms: its timer ended; next run in 4 min",
+        ),
         (
             LogLine(
                 AT, "warning", "odd", {"kind": "CustomPod", "key": "default/a", "controller": "c", "disks": ["a b"]}
@@ -83,14 +113,14 @@ def test_where_there_is_little_room_causes_have_no_names() -> None:
     ],
 )
 def test_a_report_is_a_line_with_time_and_level(report: Report, text: str) -> None:
-    """What `--plain` writes."""
+    """The output of `--plain`."""
     shown = line_of(report)
     assert shown is not None
     assert shown[0] == f"{CLOCK} {text}"
 
 
-def test_what_the_author_prints_is_left_as_it_is_and_what_is_no_news_is_left_out() -> None:
-    """A print is for looking at, a queue's length is for the screen."""
+def test_printed_lines_are_unchanged_and_queue_lengths_are_left_out() -> None:
+    """A print is meant to be read; the length of a queue is for the screen."""
     assert line_of(Printed(AT, "  as it is")) == ("  as it is", "printed")
     assert line_of(Queues({})) is None
     assert line_of(Loaded("a", [], [Kind("Pod", "pods")])) is None

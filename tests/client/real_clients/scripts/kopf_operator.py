@@ -15,17 +15,17 @@ def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
 
 @kopf.on.create("demo.dev", "v1", "widgets")
 def created(spec: kopf.Spec, patch: kopf.Patch, **_: Any) -> None:
-    """Tell in the status what was asked for."""
+    """Write the colour into the status."""
     patch.status["phase"] = f"made {spec['color']}"
 
 
 @kopf.on.update("demo.dev", "v1", "widgets", field="spec.color")
 def changed(old: str, new: str, patch: kopf.Patch, **_: Any) -> None:
-    """Tell what changed."""
+    """Write the change into the status."""
     patch.status["phase"] = f"{old} became {new}"
 
 
 @kopf.on.delete("demo.dev", "v1", "widgets")
 def deleted(name: str, body: kopf.Body, **_: Any) -> None:
-    """Leave a trace."""
+    """Post an Event about the cleanup."""
     kopf.info(body, reason="Cleaned", message=f"{name} is cleaned up")

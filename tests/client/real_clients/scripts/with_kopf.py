@@ -1,4 +1,4 @@
-"""Runs the kopf operator in a process of its own and watches it reconcile."""
+"""Runs the kopf operator in a separate process and watches it reconcile."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ PLACE = ("demo.dev", "v1", "default", "widgets")
 
 
 def eventually(look: Callable[[], Any]) -> Any:
-    """Wait until looking gives something."""
+    """Wait until the function returns a true value."""
     for _ in range(400):
         if found := look():
             return found
@@ -23,11 +23,11 @@ def eventually(look: Callable[[], Any]) -> Any:
 
 
 def main() -> None:
-    """One object's life."""
+    """Create, change and delete one object."""
     config.load_kube_config()
     api = client.ApiClient()
     definition = yaml.safe_load(Path(sys.argv[1]).read_text())
-    # kopf keeps its own notes in the status too.
+    # kopf stores its own notes in the status, too.
     schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     schema["properties"]["status"]["x-kubernetes-preserve-unknown-fields"] = True
     utils.create_from_dict(api, definition)

@@ -13,7 +13,7 @@ CRD = yaml.safe_load(Path(sys.argv[1]).read_text())
 
 
 async def follow(client: Api, kind: type, begun: asyncio.Event) -> list[tuple[str, str]]:
-    """Watch until something is deleted; the first event says that the watch is open."""
+    """Watch until a deletion; the first event shows that the watch is open."""
     seen = []
     async with aclosing(client.watch(kind)) as events:
         async for event, obj in events:
@@ -25,7 +25,7 @@ async def follow(client: Api, kind: type, begun: asyncio.Event) -> list[tuple[st
 
 
 async def main() -> None:
-    """Everything in turn."""
+    """Run all steps in order."""
     client = await api()
     print("version", (await client.version())["gitVersion"], len(await client.api_resources()) > 50)
     crd = await CustomResourceDefinition(CRD, api=client)

@@ -11,7 +11,7 @@ CRD = Path(sys.argv[1])
 
 
 def typed(core: client.CoreV1Api) -> None:
-    """Built-in objects."""
+    """Write and read built-in objects."""
     for number in range(25):
         labels = {"parity": "odd" if number % 2 else "even"}
         metadata = client.V1ObjectMeta(name=f"map-{number:02}", labels=labels)
@@ -39,7 +39,7 @@ def typed(core: client.CoreV1Api) -> None:
 
 
 def custom(objects: client.CustomObjectsApi) -> None:
-    """Objects of one's own kind, and what happens to them."""
+    """Write and read custom objects."""
     place = ("demo.dev", "v1", NAMESPACE, "widgets")
     made = {
         "apiVersion": "demo.dev/v1",
@@ -74,7 +74,7 @@ def custom(objects: client.CustomObjectsApi) -> None:
 
 
 def with_discovery(api: client.ApiClient) -> None:
-    """Learn kinds from the server, and apply on its side."""
+    """Discover kinds from the server, and use server-side apply."""
     widgets = dynamic.DynamicClient(api).resources.get(api_version="demo.dev/v1", kind="Widget")
     body = {"apiVersion": "demo.dev/v1", "kind": "Widget", "metadata": {"name": "d"}, "spec": {"color": "red"}}
     applied = widgets.server_side_apply(body=body, name="d", namespace=NAMESPACE, field_manager="test")
@@ -82,7 +82,7 @@ def with_discovery(api: client.ApiClient) -> None:
 
 
 def main() -> None:
-    """Everything in turn."""
+    """Run all steps in order."""
     config.load_kube_config()
     api = client.ApiClient()
     utils.create_from_dict(api, yaml.safe_load(CRD.read_text()))

@@ -12,7 +12,7 @@ PLACE = ("demo.dev", "v1", "default", "widgets")
 
 
 async def follow(objects: client.CustomObjectsApi, version: str) -> list[tuple[str, str]]:
-    """Watch until the last object is gone."""
+    """Watch until the last object is deleted."""
     seen = []
     async with watch.Watch().stream(
         objects.list_namespaced_custom_object, *PLACE, resource_version=version, timeout_seconds=10
@@ -25,7 +25,7 @@ async def follow(objects: client.CustomObjectsApi, version: str) -> list[tuple[s
 
 
 async def main() -> None:
-    """Everything in turn."""
+    """Run all steps in order."""
     await config.load_kube_config()
     async with client.ApiClient() as api:
         await utils.create_from_dict(api, CRD)

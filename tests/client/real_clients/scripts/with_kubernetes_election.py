@@ -1,4 +1,4 @@
-"""The official client's leader election: one of two candidates leads, and the other takes over when it is gone."""
+"""The official client's leader election: one of two candidates leads, and the other takes over when it stops."""
 
 import logging
 import threading
@@ -9,30 +9,30 @@ from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 
 
 class Resigned(Exception):  # noqa: N818 - an event, not an error
-    """Ends a candidate's renewals as its death would."""
+    """Ends a candidate's renewals as a crash would."""
 
 
-class MortalLock(LeaseLock):
-    """A lock whose candidate can die."""
+class CrashableLock(LeaseLock):
+    """A lock whose candidate can crash."""
 
     dead = threading.Event()
 
     def get(self, name: str, namespace: str) -> object:
-        """Look at the lease, unless dead."""
+        """Read the lease, unless crashed."""
         if self.identity == "first" and self.dead.is_set():
             raise Resigned
         return super().get(name, namespace)
 
 
 def candidate(identity: str, led: threading.Event) -> threading.Thread:
-    """Run for leadership."""
+    """Take part in the election."""
 
     def started() -> None:
         print("leading", identity, flush=True)
         led.set()
 
     election = electionconfig.Config(
-        MortalLock("lease", "default", identity),
+        CrashableLock("lease", "default", identity),
         lease_duration=3,
         renew_deadline=2,
         retry_period=1,
@@ -52,7 +52,7 @@ def candidate(identity: str, led: threading.Event) -> threading.Thread:
 
 
 def main() -> None:
-    """Let the first lead and die; the second must follow."""
+    """Let the first candidate lead and crash; the second must follow."""
     logging.disable(logging.CRITICAL)
     config.load_kube_config()
     first, second = threading.Event(), threading.Event()
@@ -60,7 +60,7 @@ def main() -> None:
     assert first.wait(10)
     candidate("second", second)
     assert not second.wait(1.5), "two leaders"
-    MortalLock.dead.set()
+    CrashableLock.dead.set()
     assert second.wait(15)
     lease = client.CoordinationV1Api().read_namespaced_lease("lease", "default")
     print("holder", lease.spec.holder_identity, lease.spec.lease_transitions)

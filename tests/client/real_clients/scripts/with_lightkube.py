@@ -13,7 +13,7 @@ Widget = create_namespaced_resource("demo.dev", "v1", "Widget", "widgets")
 
 
 def main() -> None:
-    """Everything in turn."""
+    """Run all steps in order."""
     client = Client(field_manager="test")
     for obj in codecs.load_all_yaml(Path(sys.argv[1]).read_text()):
         client.create(obj)

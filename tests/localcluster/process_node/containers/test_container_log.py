@@ -1,4 +1,4 @@
-"""Logs of containers: kept in small files, followed as they are written, shown as asked for."""
+"""Logs of containers: stored in small files, followed while they are written, filtered by options."""
 
 import tempfile
 from datetime import UTC, datetime, timedelta
@@ -14,12 +14,12 @@ NOW = datetime(2030, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
 
 
 def texts(path: Path) -> list[bytes]:
-    """Give what is kept."""
+    """Return the stored texts."""
     return [entry.text for entry in read_log(path)]
 
 
-def test_lines_are_kept_with_their_time_and_stream(tmp_path: Path) -> None:
-    """In the form that every collector of logs reads."""
+def test_lines_are_stored_with_their_time_and_stream(tmp_path: Path) -> None:
+    """In the format that log collectors read."""
     log = ContainerLog(tmp_path / "0.log")
     log.write("stdout", b"one\ntw", NOW)
     log.write("stderr", b"oops\n", NOW)
@@ -30,8 +30,8 @@ def test_lines_are_kept_with_their_time_and_stream(tmp_path: Path) -> None:
     assert texts(tmp_path / "0.log") == [b"one", b"oops", b"two", b"three"]
 
 
-def test_a_log_does_not_grow_without_end(tmp_path: Path) -> None:
-    """There is one file of the past beside the current one."""
+def test_the_size_of_a_log_is_bounded(tmp_path: Path) -> None:
+    """There is one older file beside the current one."""
     log = ContainerLog(tmp_path / "0.log", file_bytes=500)
     for number in range(100):
         log.write("stdout", b"line %d\n" % number, NOW)
@@ -43,14 +43,14 @@ def test_a_log_does_not_grow_without_end(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
+def test_an_incomplete_line_is_left_out(tmp_path: Path) -> None:
     """The machine may lose power at any byte."""
     (tmp_path / "0.log").write_bytes(b"2030-01-01T12:00:00.123456Z stdout F one\n2030-01-01T")
     assert texts(tmp_path / "0.log") == [b"one"]
 
 
-def test_followers_get_what_is_written_from_now_on_and_the_end(tmp_path: Path) -> None:
-    """And nothing after they have left."""
+def test_followers_get_later_lines_and_the_end(tmp_path: Path) -> None:
+    """And nothing after they have stopped."""
     log = ContainerLog(tmp_path / "0.log")
     heard: list[bytes | None] = []
     other: list[bytes | None] = []
@@ -67,8 +67,8 @@ def test_followers_get_what_is_written_from_now_on_and_the_end(tmp_path: Path) -
 
 
 @given(st.lists(st.binary(max_size=40_000), max_size=4))
-def test_whatever_is_written_is_shown_as_it_was(chunks: list[bytes]) -> None:
-    """Lines of any length, and bytes that are no text."""
+def test_any_output_is_shown_unchanged(chunks: list[bytes]) -> None:
+    """Lines of any length, and bytes that are not text."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "0.log"
         log = ContainerLog(path)
@@ -82,37 +82,37 @@ def test_whatever_is_written_is_shown_as_it_was(chunks: list[bytes]) -> None:
 
 
 def entries(*names: str) -> list[Entry]:
-    """Give lines, a second apart."""
+    """Return lines that are a second apart."""
     return [Entry(NOW + timedelta(seconds=at), "stdout", name.encode()) for at, name in enumerate(names)]
 
 
 def shown(selection: LogSelection, *lines: Entry) -> bytes:
-    """Give what is shown of lines."""
+    """Return the lines that are shown."""
     return b"".join(selection.encode(entry) for entry in selection.begin(lines))
 
 
-def test_the_last_lines_can_be_asked_for() -> None:
-    """A line in pieces is one line."""
+def test_the_last_lines_can_be_requested() -> None:
+    """A line in several parts is one line."""
     pieces = [Entry(NOW, "stdout", b"lo", is_whole=False), Entry(NOW, "stdout", b"ng")]
     assert shown(LogSelection(tail=2), *entries("a", "b"), *pieces) == b"b\nlong\n"
     assert shown(LogSelection(tail=0), *entries("a")) == b""
     assert shown(LogSelection(tail=9), *entries("a")) == b"a\n"
 
 
-def test_recent_lines_can_be_asked_for_and_one_of_the_streams() -> None:
-    """`--since`, and what went wrong only."""
+def test_recent_lines_and_one_stream_can_be_requested() -> None:
+    """`--since`, and only stderr."""
     assert shown(LogSelection(since=NOW + timedelta(seconds=1)), *entries("a", "b", "c")) == b"b\nc\n"
     error = Entry(NOW, "stderr", b"oops")
     assert shown(LogSelection(stream="Stderr"), *entries("a"), error) == b"oops\n"
 
 
-def test_times_stand_once_before_each_line() -> None:
-    """With nine digits, as a kubelet prints them."""
+def test_each_line_has_its_time_once() -> None:
+    """With nine digits, as a kubelet prints it."""
     pieces = [Entry(NOW, "stdout", b"lo", is_whole=False), Entry(NOW, "stdout", b"ng")]
     assert shown(LogSelection(timestamps=True), *pieces) == b"2030-01-01T12:00:00.123456000Z long\n"
 
 
-def test_a_limit_cuts_where_it_is() -> None:
+def test_a_limit_of_bytes_is_exact() -> None:
     """Even in the middle of a line."""
     selection = LogSelection(limit=5)
     assert shown(selection, *entries("abc", "def")) == b"abc\nd"

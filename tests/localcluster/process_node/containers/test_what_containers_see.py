@@ -53,31 +53,31 @@ from steersman.objects.quantity import Quantity
 AROUND = NodeFacts("127.1.2.3", "127.0.0.1", {"cpu": "8", "memory": "1Gi"})
 
 
-class Shelf:
-    """Config maps and secrets at hand."""
+class Sources:
+    """The ConfigMap and the Secret of the tests."""
 
     def config_map(self, namespace: str, name: str) -> ConfigMap | None:
-        """Give the only one."""
+        """Return the ConfigMap."""
         if (namespace, name) != ("ns", "c"):
             return None
         return ConfigMap(meta("c"), data={"k": "v", "path": "dir /data"}, binary_data={"b": b"\xff"})
 
     def secret(self, namespace: str, name: str) -> Secret | None:
-        """Give the only one."""
+        """Return the Secret."""
         return Secret(meta("s"), data={"k": b"hush", "b": b"\xff"}) if (namespace, name) == ("ns", "s") else None
 
 
 def pod_with(container: Container) -> Pod:
-    """Give a pod of one container."""
+    """Return a pod with one container."""
     metadata = meta("p", namespace="ns", uid="u", labels={"app": "x", "a/b": 'q"'}, annotations={"note": "n"})
     spec = PodSpec(containers=[container], node_name="process", service_account_name="sa")
     return Pod(metadata, spec=spec)
 
 
 def variables(*env: EnvVar, env_from: list[EnvFromSource] | None = None, **fields: Any) -> dict[str, str]:
-    """Give the variables of a container that declares these."""
+    """Return the variables of a container with these declarations."""
     container = Container(name="main", env=list(env), env_from=env_from, **fields)
-    return environment(pod_with(container), container, Shelf(), AROUND)
+    return environment(pod_with(container), container, Sources(), AROUND)
 
 
 # Paths.
@@ -102,8 +102,8 @@ def variables(*env: EnvVar, env_from: list[EnvFromSource] | None = None, **field
         ("data", "data"),
     ],
 )
-def test_a_path_below_a_mount_is_replaced_where_it_stands_for_itself(text: str, rewritten: str) -> None:
-    """A manifest for a cluster names paths in arguments, variables and configuration files."""
+def test_a_path_below_a_mount_is_replaced_if_it_is_a_whole_path(text: str, rewritten: str) -> None:
+    """A manifest for a cluster contains paths in arguments, variables and configuration files."""
     assert Mounts({"/data/": "/host/d", "/data/db": "/host/db"}).rewrite(text) == rewritten
 
 
@@ -125,7 +125,7 @@ def test_without_mounts_nothing_is_replaced() -> None:
     ],
 )
 def test_references_are_replaced_as_kubernetes_does(text: str, expanded: str) -> None:
-    """And shells keep their own."""
+    """Variables of the shell stay."""
     assert expand(text, {"A": "1", "B": "2"}) == expanded
 
 
@@ -133,7 +133,7 @@ def test_references_are_replaced_as_kubernetes_does(text: str, expanded: str) ->
 
 
 def context(container: Container, entry: Any) -> ContainerContext:
-    """Give the surroundings of a container whose image is this."""
+    """Return the context of a container with this image."""
     return ContainerContext(
         container=container,
         image=Images({"i": entry}).find("i"),
@@ -144,7 +144,7 @@ def context(container: Container, entry: Any) -> ContainerContext:
     )
 
 
-def test_a_command_is_the_containers_own_or_the_images_with_its_arguments() -> None:
+def test_a_command_is_that_of_the_container_or_of_the_image() -> None:
     """As Kubernetes combines command and args with an image's entry point."""
     entry = {"command": [sys.executable, "-c"], "programs": {"sh": "/bin/sh"}}
     default = context(Container(name="a", args=["$(NAME)", "/data/x"]), entry).command()
@@ -156,13 +156,13 @@ def test_a_command_is_the_containers_own_or_the_images_with_its_arguments() -> N
 
 
 def test_an_image_without_a_command_needs_one_from_the_pod() -> None:
-    """The message says where to put it."""
+    """The message says where to add it."""
     with pytest.raises(ProgramError, match="has no command"):
         context(Container(name="a"), {"programs": {"sh": "/bin/sh"}}).command()
 
 
-def test_a_script_of_a_volume_is_no_program() -> None:
-    """Only its interpreter can be named: what a config map says is never executed by itself."""
+def test_a_script_in_a_volume_is_not_a_program() -> None:
+    """Only its interpreter can be named: the content of a ConfigMap is never executed directly."""
     with pytest.raises(ProgramError):
         context(Container(name="a", command=["/data/start.sh"]), {"programs": {"sh": "/bin/sh"}}).command()
 
@@ -186,7 +186,7 @@ def test_a_script_of_a_volume_is_no_program() -> None:
     ],
 )
 def test_a_variable_can_be_a_field_of_the_pod(path: str, value: str) -> None:
-    """A database binds to its own address by it."""
+    """A database binds to its own address with it."""
     assert variables(EnvVar(name="V", value_from=EnvVarSource(field_ref=ObjectFieldSelector(field_path=path)))) == {
         "V": value
     }
@@ -203,7 +203,7 @@ def test_a_variable_can_be_a_field_of_the_pod(path: str, value: str) -> None:
     ],
 )
 def test_a_variable_can_be_a_limit(resource: str, divisor: str | None, value: str) -> None:
-    """Rounded up, and the node's capacity where there is no limit."""
+    """Rounded up, and the node's capacity if there is no limit."""
     selector = ResourceFieldSelector(resource=resource, divisor=Quantity(divisor) if divisor else None)
     resources = ResourceRequirements(limits={"cpu": Quantity("1500m")}, requests={"cpu": Quantity("250m")})
     variable = EnvVar(name="V", value_from=EnvVarSource(resource_field_ref=selector))
@@ -211,7 +211,7 @@ def test_a_variable_can_be_a_limit(resource: str, divisor: str | None, value: st
 
 
 def test_variables_come_from_config_maps_secrets_and_each_other() -> None:
-    """In the order in which they are declared; the later wins."""
+    """In the order of declaration; the later one wins."""
     keyed = EnvVarSource(config_map_key_ref=ConfigMapKeySelector(name="c", key="k"))
     secret = EnvVarSource(secret_key_ref=SecretKeySelector(name="s", key="k"))
     sources = [EnvFromSource(prefix="C_", config_map_ref=ConfigMapEnvSource(name="c"))]
@@ -236,14 +236,14 @@ def test_variables_come_from_config_maps_secrets_and_each_other() -> None:
         (EnvVarSource(), "does not support"),
     ],
 )
-def test_what_is_missing_is_named(source: EnvVarSource, message: str) -> None:
+def test_a_missing_source_is_named(source: EnvVarSource, message: str) -> None:
     """`kubectl describe pod` shows it."""
     with pytest.raises(SourceError, match=message):
         variables(EnvVar(name="V", value_from=source))
 
 
-def test_what_is_optional_may_be_missing() -> None:
-    """It is then not set at all."""
+def test_an_optional_source_may_be_missing() -> None:
+    """Its variables are not set then."""
     keyed = EnvVarSource(config_map_key_ref=ConfigMapKeySelector(name="x", key="k", optional=True))
     sources = [EnvFromSource(secret_ref=SecretEnvSource(name="x", optional=True))]
     assert variables(EnvVar(name="V", value_from=keyed), env_from=sources) == {}
@@ -255,26 +255,26 @@ def test_what_is_optional_may_be_missing() -> None:
 
 
 def files(volume: Volume) -> dict[str, File]:
-    """Give the files of a volume."""
-    return projected_files(volume, pod_with(Container(name="main")), Shelf(), AROUND)
+    """Return the files of a volume."""
+    return projected_files(volume, pod_with(Container(name="main")), Sources(), AROUND)
 
 
-def test_a_config_map_is_files_and_only_its_texts_speak_of_paths() -> None:
-    """What is binary or secret is never changed."""
+def test_a_config_map_becomes_files_and_only_texts_get_paths_replaced() -> None:
+    """Binary and secret content is never changed."""
     found = files(Volume(name="v", config_map=ConfigMapVolumeSource(name="c", default_mode=0o600)))
     assert found["path"] == File(b"dir /data", 0o600, is_text=True)
     assert found["b"] == File(b"\xff", 0o600)
     assert files(Volume(name="v", secret=SecretVolumeSource(secret_name="s")))["k"] == File(b"hush", 0o644)
 
 
-def test_keys_can_be_chosen_and_placed() -> None:
+def test_keys_can_be_selected_and_mapped_to_paths() -> None:
     """Each with a mode of its own."""
     items = [KeyToPath(key="k", path="a/b", mode=0o400)]
     found = files(Volume(name="v", secret=SecretVolumeSource(secret_name="s", items=items)))
     assert found == {"a/b": File(b"hush", 0o400)}
 
 
-def test_the_pod_itself_can_be_files() -> None:
+def test_fields_of_the_pod_can_be_files() -> None:
     """Labels as lines that can be parsed."""
     items = [
         DownwardAPIVolumeFile(path="labels", field_ref=ObjectFieldSelector(field_path="metadata.labels")),
@@ -286,7 +286,7 @@ def test_the_pod_itself_can_be_files() -> None:
 
 
 def test_several_sources_share_a_projected_volume() -> None:
-    """As the token, the authority and the namespace do in every pod of a cluster."""
+    """Like the token, the CA and the namespace in every pod of a cluster."""
     sources = [
         VolumeProjection(config_map=ConfigMapProjection(name="c", items=[KeyToPath(key="k", path="one")])),
         VolumeProjection(secret=SecretProjection(name="s", items=[KeyToPath(key="k", path="two")])),
@@ -300,7 +300,7 @@ def test_several_sources_share_a_projected_volume() -> None:
 
 @pytest.mark.parametrize("path", ["../x", "/x", "a/../../x", "a//b", "", "."])
 def test_a_file_cannot_leave_its_volume(path: str) -> None:
-    """A key's path is somebody's text."""
+    """The path of a key comes from a user."""
     items = [KeyToPath(key="k", path=path)]
     with pytest.raises(MountError, match="is not a path inside a volume"):
         files(Volume(name="v", secret=SecretVolumeSource(secret_name="s", items=items)))
@@ -317,8 +317,8 @@ def test_a_file_cannot_leave_its_volume(path: str) -> None:
         ),
     ],
 )
-def test_a_volume_says_what_it_waits_for(volume: Volume, message: str) -> None:
-    """As the event of a kubelet does."""
+def test_a_volume_reports_what_it_waits_for(volume: Volume, message: str) -> None:
+    """Like the event of a kubelet."""
     with pytest.raises(MountError, match=message):
         files(volume)
     for source in (volume.config_map, volume.secret):
@@ -327,8 +327,8 @@ def test_a_volume_says_what_it_waits_for(volume: Volume, message: str) -> None:
             assert files(volume) == {}
 
 
-def test_files_change_all_at_once_and_only_when_they_differ(tmp_path: Path) -> None:
-    """Who watches a directory, as servers do for certificates, sees one change."""
+def test_files_change_atomically_and_only_if_they_differ(tmp_path: Path) -> None:
+    """Servers that watch a directory for certificates see one change."""
     place = tmp_path / "v"
     assert write_files(place, {"a": File(b"1"), "d/b": File(b"2", 0o400)})
     assert (place / "a").read_bytes() == b"1"
@@ -344,8 +344,8 @@ def test_files_change_all_at_once_and_only_when_they_differ(tmp_path: Path) -> N
 # Addresses and names.
 
 
-def test_every_pod_has_an_address_of_its_own_and_the_same_again() -> None:
-    """And whoever is gone makes room."""
+def test_every_pod_has_its_own_address_and_gets_it_again() -> None:
+    """Deleted pods release theirs."""
     book = AddressBook("seed")
     addresses = {key: book.address_of(key) for key in map(str, range(600))}
     assert len(set(addresses.values())) == 600
@@ -356,20 +356,20 @@ def test_every_pod_has_an_address_of_its_own_and_the_same_again() -> None:
     assert book.address_of("7") != addresses["7"]
 
 
-def test_nodes_beside_each_other_begin_elsewhere() -> None:
-    """Two test runs on one machine do not meet on a port."""
+def test_several_nodes_use_different_addresses() -> None:
+    """Two test runs on one machine must not use the same port."""
     assert AddressBook("one").address_of("a") != AddressBook("two").address_of("a")
 
 
 @pytest.mark.parametrize("name", ["..", "a/b", "", ".", "a\0", "-a", "a..b", "/etc"])
-def test_a_name_that_is_no_name_never_becomes_a_path(name: str) -> None:
-    """The server checks names; what becomes a path is checked again."""
+def test_an_invalid_name_never_becomes_a_path(name: str) -> None:
+    """The server validates names; before a name becomes a path it is validated again."""
     with pytest.raises(ConfigError, match="cannot be the name of a file"):
         checked(name)
 
 
 def test_an_unreadable_table_counts_as_empty(tmp_path: Path) -> None:
-    """A node starts after its machine lost power in the middle of a write."""
+    """A node must start after its machine lost power in the middle of a write."""
     directory = NodeDirectory(tmp_path)
     (tmp_path / "addresses.json").write_bytes(b'{"a": "127')
     assert directory.read("addresses.json") == {}

@@ -1,4 +1,4 @@
-"""The rules of a pod's life, without a process and without waiting."""
+"""The rules of a pod's lifecycle, without processes and waiting."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -37,35 +37,35 @@ HOOK = LifecycleHandler(exec=EXEC)
 
 
 def at(seconds: float) -> Instant:
-    """Give the moment so many seconds after the beginning."""
+    """Return the time that many seconds after the start."""
     return Instant(seconds, WALL + timedelta(seconds=seconds))
 
 
 def plain(name: str, *, restart_policy: str | None = None, startup_probe: Probe | None = None) -> Container:
-    """Give a container without anything special."""
+    """Return a container without options."""
     return Container(name=name, image="i", restart_policy=restart_policy, startup_probe=startup_probe)
 
 
 def life_of(
     *containers: Container, inits: list[Container] | None = None, policy: str = "Always", **spec: int
 ) -> PodLifecycle:
-    """Give the life of a pod that was taken on at second 0."""
+    """Return the lifecycle of a pod that was accepted at second 0."""
     pod_spec = PodSpec(containers=list(containers), init_containers=inits, restart_policy=policy, **spec)  # type: ignore[arg-type]  # numbers by name
     return PodLifecycle(Pod(meta("p", namespace="ns", uid="u"), spec=pod_spec), at(0))
 
 
 def important(actions: list[Action]) -> list[Action]:
-    """Leave out what only tells people."""
+    """Leave out effects that only inform users."""
     return [action for action in actions if not isinstance(action, EmitEvent)]
 
 
 def run(life: PodLifecycle, name: str, now: float = 0.0) -> None:
-    """Let a container that was asked for run."""
+    """Mark a requested container as running."""
     life.containers[name].started(at(now), f"process://{name}-{now}")
 
 
 def started(life: PodLifecycle, now: float = 0.0) -> list[str]:
-    """Start whatever is to be started now, and give the names."""
+    """Start all containers that are due now, and return their names."""
     names = [action.container for action in life.decide(now) if isinstance(action, Start)]
     for name in names:
         run(life, name, now)
@@ -77,15 +77,15 @@ def test_all_containers_start_at_once() -> None:
     assert started(life_of(plain("a"), plain("b"))) == ["a", "b"]
 
 
-def test_nothing_is_asked_for_twice() -> None:
-    """A second look while a container is being started must not start another."""
+def test_nothing_is_requested_twice() -> None:
+    """A second evaluation while a container is being started must not start another."""
     life = life_of(plain("a"))
     assert life.decide(0) == [Start("a")]
     assert life.decide(0) == []
 
 
 def test_init_containers_run_one_after_another_and_before_the_others() -> None:
-    """Each may rely on what the one before it has done."""
+    """Each may rely on the results of the one before it."""
     life = life_of(plain("a"), inits=[plain("i"), plain("j")])
     assert started(life) == ["i"]
     assert started(life) == []
@@ -95,7 +95,7 @@ def test_init_containers_run_one_after_another_and_before_the_others() -> None:
     assert started(life, 2) == ["a"]
 
 
-def test_a_failed_init_container_is_tried_again() -> None:
+def test_a_failed_init_container_is_retried() -> None:
     """The database it waits for may come up later."""
     life = life_of(plain("a"), inits=[plain("i")])
     started(life)
@@ -127,7 +127,7 @@ def test_a_sidecar_runs_beside_the_others_and_ends_after_them() -> None:
     assert life.decide(3) == []
 
 
-def test_the_others_wait_until_a_sidecar_has_started() -> None:
+def test_containers_wait_until_a_sidecar_has_started() -> None:
     """Its startup probe says when."""
     probe = Probe(exec=EXEC, period_seconds=1)
     life = life_of(plain("a"), inits=[plain("s", restart_policy="Always", startup_probe=probe)])
@@ -138,8 +138,8 @@ def test_the_others_wait_until_a_sidecar_has_started() -> None:
     assert started(life) == ["a"]
 
 
-def test_a_sidecar_is_restarted_whatever_the_policy() -> None:
-    """It is part of what the containers need."""
+def test_a_sidecar_is_restarted_with_any_policy() -> None:
+    """The other containers need it."""
     life = life_of(plain("a"), inits=[plain("s", restart_policy="Always")], policy="Never")
     started(life)
     started(life)
@@ -158,7 +158,7 @@ def test_a_sidecar_is_restarted_whatever_the_policy() -> None:
         ("Never", 1, False),
     ],
 )
-def test_the_policy_says_whether_a_container_runs_again(policy: str, code: int, again: bool) -> None:
+def test_the_policy_decides_whether_a_container_restarts(policy: str, code: int, again: bool) -> None:
     """As the API documents it."""
     life = life_of(plain("a"), policy=policy)
     started(life)
@@ -167,7 +167,7 @@ def test_the_policy_says_whether_a_container_runs_again(policy: str, code: int, 
     assert life.is_over is not again
 
 
-def test_a_container_that_keeps_crashing_waits_longer_and_longer() -> None:
+def test_a_crashing_container_waits_longer_each_time() -> None:
     """At once, then 10 s, 20 s and so on up to 5 minutes, as in a kubelet."""
     life = life_of(plain("a"))
     started(life)
@@ -184,8 +184,8 @@ def test_a_container_that_keeps_crashing_waits_longer_and_longer() -> None:
     assert life.containers["a"].restarts == 8
 
 
-def test_a_container_that_ran_long_begins_its_waits_anew() -> None:
-    """One crash a day is no crash loop."""
+def test_a_long_run_resets_the_delay() -> None:
+    """One crash a day is not a crash loop."""
     life = life_of(plain("a"))
     started(life)
     for now in (0.0, 10.0, 30.0):
@@ -195,22 +195,22 @@ def test_a_container_that_ran_long_begins_its_waits_anew() -> None:
     assert started(life, 50 + 601) == ["a"]
 
 
-def test_a_crash_loop_is_reported_with_its_wait_and_its_last_end() -> None:
+def test_a_crash_loop_is_reported_with_its_delay_and_its_last_exit() -> None:
     """What `kubectl get pods` shows, and what explains it."""
     life = life_of(plain("a"))
     started(life)
     life.exited("a", at(1), 1)
     started(life, 1)
-    told = life.exited("a", at(2), 7)
+    actions = life.exited("a", at(2), 7)
     report = life.reports(2)["a"]
     assert report.state == Waiting("CrashLoopBackOff", "back-off 10s restarting failed container=a pod=p_ns(u)")
     assert report.last is not None
     assert (report.last.exit_code, report.restarts) == (7, 1)
-    assert told == [EmitEvent("BackOff", "Back-off restarting failed container a in pod p_ns(u)", is_warning=True)]
+    assert actions == [EmitEvent("BackOff", "Back-off restarting failed container a in pod p_ns(u)", is_warning=True)]
 
 
-def test_a_container_that_cannot_be_started_says_why_and_is_tried_again() -> None:
-    """Its image may be added to the map, its config map created."""
+def test_a_container_that_cannot_be_started_reports_why_and_is_retried() -> None:
+    """Its image may be added to the mapping, or its ConfigMap created."""
     life = life_of(plain("a"))
     life.decide(0)
     life.containers["a"].start_failed(0, "ErrImagePull", "no such image", 10)
@@ -221,7 +221,7 @@ def test_a_container_that_cannot_be_started_says_why_and_is_tried_again() -> Non
     assert life.reports(10)["a"].restarts == 0
 
 
-def test_a_deleted_pod_is_asked_to_end_and_killed_after_its_grace() -> None:
+def test_a_deleted_pod_gets_a_signal_and_is_killed_after_its_grace_period() -> None:
     """SIGTERM, then SIGKILL."""
     life = life_of(plain("a"))
     started(life)
@@ -236,8 +236,8 @@ def test_a_deleted_pod_is_asked_to_end_and_killed_after_its_grace() -> None:
     assert life.reports(36)["a"].state == Terminated(137, WALL, at(36).wall, container_id="process://a-0.0")
 
 
-def test_a_deleted_pod_is_not_started_again() -> None:
-    """Not even when it crashes on its way out."""
+def test_a_deleted_pod_is_not_restarted() -> None:
+    """Not even if it crashes while it stops."""
     life = life_of(plain("a"))
     started(life)
     life.ask_to_stop(5, 30)
@@ -247,8 +247,8 @@ def test_a_deleted_pod_is_not_started_again() -> None:
     assert life.wakes_at(6) is None
 
 
-def test_a_pod_that_is_deleted_while_it_starts_is_stopped_as_soon_as_it_runs() -> None:
-    """No process is left behind by a deletion that comes at the wrong time."""
+def test_a_pod_deleted_while_it_starts_is_stopped_as_soon_as_it_runs() -> None:
+    """A deletion at the wrong moment must not leave a process behind."""
     life = life_of(plain("a"))
     life.decide(0)
     life.ask_to_stop(0, 30)
@@ -258,7 +258,7 @@ def test_a_pod_that_is_deleted_while_it_starts_is_stopped_as_soon_as_it_runs() -
     assert important(life.decide(1)) == [SendSignal("a", "SIGTERM")]
 
 
-def test_a_second_deletion_can_shorten_the_grace_and_not_lengthen_it() -> None:
+def test_a_second_deletion_can_shorten_but_not_lengthen_the_grace_period() -> None:
     """`kubectl delete --grace-period=1` helps with a pod that hangs."""
     life = life_of(plain("a"))
     started(life)
@@ -270,7 +270,7 @@ def test_a_second_deletion_can_shorten_the_grace_and_not_lengthen_it() -> None:
     assert life.wakes_at(1) == 2
 
 
-def test_a_pre_stop_hook_runs_before_the_signal_and_counts_to_the_grace() -> None:
+def test_a_pre_stop_hook_runs_before_the_signal_within_the_grace_period() -> None:
     """A database steps down first."""
     life = life_of(Container(name="a", lifecycle=Lifecycle(pre_stop=HOOK)))
     started(life)
@@ -282,7 +282,7 @@ def test_a_pre_stop_hook_runs_before_the_signal_and_counts_to_the_grace() -> Non
     assert life.wakes_at(10) == 30
 
 
-def test_a_pre_stop_hook_that_takes_all_the_grace_leaves_two_seconds() -> None:
+def test_a_pre_stop_hook_that_uses_the_whole_grace_period_leaves_two_seconds() -> None:
     """The container can at least notice its signal."""
     life = life_of(Container(name="a", lifecycle=Lifecycle(pre_stop=HOOK)))
     started(life)
@@ -294,7 +294,7 @@ def test_a_pre_stop_hook_that_takes_all_the_grace_leaves_two_seconds() -> None:
 
 
 def test_a_container_can_name_its_stop_signal() -> None:
-    """Some programs end nicely only by another one."""
+    """Some programs stop cleanly only with another signal."""
     life = life_of(Container(name="a", lifecycle=Lifecycle(stop_signal="SIGQUIT")))
     started(life)
     life.ask_to_stop(0, 30)
@@ -325,8 +325,8 @@ def test_a_failed_post_start_hook_ends_the_container() -> None:
     assert important(life.decide(0)) == [SendSignal("a", "SIGTERM")]
 
 
-def test_a_container_is_ready_when_its_probe_succeeds_and_not_after_it_failed_often_enough() -> None:
-    """One failure is no outage."""
+def test_a_container_is_ready_after_a_success_until_enough_failures() -> None:
+    """One failure is not an outage."""
     life = life_of(Container(name="a", readiness_probe=Probe(exec=EXEC, period_seconds=5, failure_threshold=2)))
     started(life)
     seen = []
@@ -339,19 +339,19 @@ def test_a_container_is_ready_when_its_probe_succeeds_and_not_after_it_failed_of
     assert seen == [True, True, False, True]
 
 
-def test_a_container_that_has_yet_to_become_ready_is_asked_more_often() -> None:
-    """Nobody waits ten seconds for a server that was up after one; and nobody is told that it was not at once."""
+def test_a_container_that_is_not_ready_yet_is_probed_more_often() -> None:
+    """Users do not wait ten seconds for a server that was up after one; its first failures are not reported."""
     life = life_of(Container(name="a", readiness_probe=Probe(exec=EXEC)))
     started(life)
-    now, waits, told = 0.0, [], []
+    now, waits, counts = 0.0, [], []
     for _ in range(8):
         life.decide(now)
-        told.append(len(life.probed("a", ProbeKind.READINESS, now, is_success=False)))
+        counts.append(len(life.probed("a", ProbeKind.READINESS, now, is_success=False)))
         wake = life.wakes_at(now) or now
         waits.append(round(wake - now, 3))
         now = wake
     assert waits == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10]
-    assert told == [0, 0, 0, 1, 1, 1, 1, 1]
+    assert counts == [0, 0, 0, 1, 1, 1, 1, 1]
 
 
 def test_a_container_without_probes_is_ready_when_it_runs() -> None:
@@ -361,7 +361,7 @@ def test_a_container_without_probes_is_ready_when_it_runs() -> None:
     assert life.reports(0)["a"].is_ready
 
 
-def test_a_container_that_does_not_live_is_stopped_and_started_again() -> None:
+def test_a_container_whose_liveness_probe_fails_is_restarted() -> None:
     """After as many failures in a row as its probe says."""
     life = life_of(
         Container(name="a", liveness_probe=Probe(exec=EXEC, initial_delay_seconds=3, period_seconds=1)),
@@ -369,11 +369,11 @@ def test_a_container_that_does_not_live_is_stopped_and_started_again() -> None:
     )
     started(life)
     assert life.wakes_at(0) == 3
-    told: list[Action] = []
+    actions: list[Action] = []
     for now in (3.0, 4.0, 5.0):
         life.decide(now)
-        told = life.probed("a", ProbeKind.LIVENESS, now, is_success=False, why="timeout")
-    assert told == [
+        actions = life.probed("a", ProbeKind.LIVENESS, now, is_success=False, why="timeout")
+    assert actions == [
         EmitEvent("Unhealthy", "Liveness probe failed: timeout", is_warning=True),
         EmitEvent("Killing", "Container a failed liveness probe, will be restarted"),
     ]
@@ -383,8 +383,8 @@ def test_a_container_that_does_not_live_is_stopped_and_started_again() -> None:
     assert started(life, 6) == ["a"]
 
 
-def test_a_startup_probe_holds_back_the_others_and_its_failure_ends_the_container() -> None:
-    """A slow start is no death, up to a point."""
+def test_a_startup_probe_delays_the_others_and_its_failure_ends_the_container() -> None:
+    """A slow start is accepted, up to a limit."""
     probe = Probe(exec=EXEC, period_seconds=1, failure_threshold=2)
     life = life_of(Container(name="a", startup_probe=probe, liveness_probe=Probe(exec=EXEC)))
     started(life)
@@ -395,8 +395,8 @@ def test_a_startup_probe_holds_back_the_others_and_its_failure_ends_the_containe
     assert important(life.decide(1)) == [SendSignal("a", "SIGTERM")]
 
 
-def test_an_answer_about_an_earlier_run_is_ignored() -> None:
-    """A probe that was asked before a restart says nothing about the new run."""
+def test_a_probe_of_an_earlier_run_is_ignored() -> None:
+    """A probe that began before a restart says nothing about the new run."""
     life = life_of(Container(name="a", readiness_probe=Probe(exec=EXEC)))
     started(life)
     life.decide(0)
@@ -407,7 +407,7 @@ def test_an_answer_about_an_earlier_run_is_ignored() -> None:
 
 
 def test_a_pod_that_is_active_for_too_long_fails() -> None:
-    """Its deadline counts from when the node took it on."""
+    """Its deadline counts from when the node accepted it."""
     life = life_of(plain("a"), active_deadline_seconds=60)
     started(life)
     assert life.wakes_at(0) == 60
@@ -417,8 +417,8 @@ def test_a_pod_that_is_active_for_too_long_fails() -> None:
     assert life.is_over
 
 
-def test_a_node_that_is_started_again_counts_restarts_on() -> None:
-    """The pod was there before; its containers were ended with the node."""
+def test_a_restarted_node_continues_counting_restarts() -> None:
+    """The pod existed before; its containers ended with the node."""
     status = ContainerStatus(
         name="a",
         image="i",

@@ -1,4 +1,4 @@
-"""A node whose program is killed leaves no process behind: neither at once, nor when its guardian was killed too."""
+"""A node that is killed leaves no process behind, whether or not its guardian is killed, too."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ from steersman.localcluster.process_node.processes import guardian
 from steersman.localcluster.process_node.processes.spawning import Processes, Program, Streams
 from steersman.testing.eventually import eventually
 
-#: Starts another process that leaves the group, and tells its number.
+#: Starts another process that leaves the group, and prints its number.
 FAMILY = """
 import subprocess, sys, time
 idle = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
@@ -22,7 +22,7 @@ open(sys.argv[1], "w").write(str(other.pid))
 time.sleep(600)
 """
 
-#: A node that is a program of its own.
+#: A node as a separate program.
 NODE = """
 import asyncio, sys
 from pathlib import Path
@@ -65,7 +65,7 @@ async def _other(directory: Path) -> int:
 
 
 async def _start(directory: Path) -> tuple[asyncio.subprocess.Process, int, int]:
-    """Start a node as a program; give it, its process, and its guardian."""
+    """Start a node as a program; return it, its process, and its guardian."""
     program = [sys.executable, "-c", NODE, str(directory), f"mark-of-{directory}", FAMILY]
     node = await asyncio.create_subprocess_exec(*program, stdout=asyncio.subprocess.PIPE)
     assert node.stdout is not None
@@ -74,7 +74,7 @@ async def _start(directory: Path) -> tuple[asyncio.subprocess.Process, int, int]
 
 
 async def test_a_node_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
-    """`kill -9` gives nobody time to clean up: the guardian does it, whatever the processes did meanwhile."""
+    """After `kill -9` the guardian cleans up, whatever the processes did meanwhile."""
     node, process, guard = await _start(tmp_path)
     other = await _other(tmp_path)
     assert _is_alive(process)
@@ -84,8 +84,8 @@ async def test_a_node_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
     await _eventually_gone(process, other, guard)
 
 
-async def test_the_next_node_ends_what_is_left_when_the_guardian_died_too(tmp_path: Path) -> None:
-    """The numbers of the processes are on disk, with when they were started."""
+async def test_the_next_node_ends_leftover_processes_if_the_guardian_was_killed_too(tmp_path: Path) -> None:
+    """The process ids are on disk, with their start times."""
     node, process, guard = await _start(tmp_path)
     other = await _other(tmp_path)
     os.kill(guard, signal.SIGKILL)
@@ -98,8 +98,8 @@ async def test_the_next_node_ends_what_is_left_when_the_guardian_died_too(tmp_pa
             await _eventually_gone(process, other)
 
 
-async def test_a_number_that_somebody_else_has_by_now_is_left_alone(tmp_path: Path) -> None:
-    """Numbers are used again; the time of the start tells who it is."""
+async def test_a_reused_process_id_is_not_killed(tmp_path: Path) -> None:
+    """The start time identifies the process."""
     stranger = await asyncio.create_subprocess_exec(
         sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)", start_new_session=True
     )
@@ -114,8 +114,8 @@ async def test_a_number_that_somebody_else_has_by_now_is_left_alone(tmp_path: Pa
         await stranger.wait()
 
 
-async def test_nothing_is_left_when_a_node_ends_as_it_should(tmp_path: Path) -> None:
-    """Also what left its group on purpose."""
+async def test_no_process_is_left_after_a_normal_end(tmp_path: Path) -> None:
+    """Also none that left its group on purpose."""
     directory = NodeDirectory(tmp_path)
     with directory.opened():
         processes = Processes(directory, f"mark-of-{tmp_path}")
@@ -128,8 +128,8 @@ async def test_nothing_is_left_when_a_node_ends_as_it_should(tmp_path: Path) -> 
     assert await process.wait() == 128 + signal.SIGKILL
 
 
-def test_a_group_of_this_very_program_is_never_ended() -> None:
-    """A record that was tampered with must not end the node itself."""
+def test_the_process_group_of_the_node_itself_is_never_killed() -> None:
+    """A record that was tampered with must not end the node."""
     guardian.end_group(os.getpgrp())
     guardian.end_group(0)
     guardian.end_group(1)

@@ -47,7 +47,7 @@ POD_IP = EnvVar(name="POD_IP", value_from=EnvVarSource(field_ref=ObjectFieldSele
 
 @asynccontextmanager
 async def running(cluster: Cluster, start_node: StartNode, *containers: Container) -> AsyncIterator[Pod]:
-    """Give a pod whose containers run, on a node that serves the cluster's server."""
+    """Return a pod whose containers run, on a node that serves the cluster's server."""
     async with start_node() as node:
         node.serve(cluster.server)
         pod = await cluster.client.create(placed("a", *containers))
@@ -56,7 +56,7 @@ async def running(cluster: Cluster, start_node: StartNode, *containers: Containe
 
 
 async def lines(cluster: Cluster, pod: Pod, options: LogOptions | None = None) -> list[str]:
-    """Give what the log says."""
+    """Return the lines of the log."""
     return [line async for line in cluster.client.logs(pod, options)]
 
 
@@ -65,7 +65,7 @@ TALKS = (
 )
 
 
-async def test_a_log_has_what_was_written(cluster: Cluster, start_node: StartNode) -> None:
+async def test_a_log_contains_the_output(cluster: Cluster, start_node: StartNode) -> None:
     """Both streams, the last lines, a number of bytes, with times."""
     async with running(cluster, start_node, script(TALKS)) as pod:
         await cluster.eventually(lambda: _has(cluster, pod, 4))
@@ -82,8 +82,8 @@ async def _has(cluster: Cluster, pod: Pod, number: int) -> bool:
     return len(await lines(cluster, pod)) == number
 
 
-async def test_a_followed_log_goes_on_until_the_container_ends(cluster: Cluster, start_node: StartNode) -> None:
-    """What was there comes first, nothing comes twice, and the end is the end."""
+async def test_a_followed_log_continues_until_the_container_ends(cluster: Cluster, start_node: StartNode) -> None:
+    """Existing lines come first, no line is repeated, and the log ends with the container."""
     text = "import os; os.mkfifo('/data/go'); print('begun', flush=True); print('heard', open('/data/go').read())"
     container = script(text, volume_mounts=[VolumeMount(name="data", mount_path="/data")])
     async with start_node() as node:
@@ -104,8 +104,8 @@ async def test_a_followed_log_goes_on_until_the_container_ends(cluster: Cluster,
         assert heard == ["begun", "heard word"]
 
 
-async def test_the_log_of_the_run_before_is_kept(cluster: Cluster, start_node: StartNode) -> None:
-    """Why a container crashed stands in the log that it left."""
+async def test_the_log_of_the_previous_run_is_kept(cluster: Cluster, start_node: StartNode) -> None:
+    """It shows why a container crashed."""
     async with running(cluster, start_node, script("import os; print(os.getpid(), flush=True);" + IDLE)) as pod:
         await cluster.eventually(lambda: _has(cluster, pod, 2))
         with pytest.raises(BadRequest, match='previous terminated container "main" in pod "a" not found'):
@@ -124,8 +124,8 @@ def _is_restarted(cluster: Cluster) -> bool:
     return any(status.restart_count == 1 and status.ready for status in pod.status.container_statuses or ())
 
 
-async def test_a_container_that_has_not_begun_has_no_log(cluster: Cluster, start_node: StartNode) -> None:
-    """The answer says what it waits for."""
+async def test_a_container_that_has_not_started_has_no_log(cluster: Cluster, start_node: StartNode) -> None:
+    """The error says what it waits for."""
     async with start_node() as node:
         node.serve(cluster.server)
         pod = await cluster.client.create(placed("a", Container(name="main", image="nginx")))
@@ -145,30 +145,28 @@ def _is_waiting(cluster: Cluster) -> bool:
 async def test_a_command_runs_inside_a_container(cluster: Cluster, start_node: StartNode) -> None:
     """With its variables and its programs; the exit code is part of the answer."""
     async with running(cluster, start_node, script(IDLE, env=[EnvVar(name="WORD", value="w")])) as pod:
-        told = await cluster.client.exec(pod, ["sh", "-c", "echo $WORD; echo oops >&2; exit 7"])
-        assert (told.exit_code, told.stdout, told.stderr) == (7, b"w\n", b"oops\n")
+        result = await cluster.client.exec(pod, ["sh", "-c", "echo $WORD; echo oops >&2; exit 7"])
+        assert (result.exit_code, result.stdout, result.stderr) == (7, b"w\n", b"oops\n")
 
 
-async def test_a_command_can_be_told_much_and_tell_much(cluster: Cluster, start_node: StartNode) -> None:
-    """More than any buffer on the way holds, in both directions at once."""
+async def test_a_command_can_read_and_write_a_lot(cluster: Cluster, start_node: StartNode) -> None:
+    """More than any buffer holds, in both directions at once."""
     much = bytes(range(256)) * 8192
     text = "import sys, shutil; shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer)"
     async with running(cluster, start_node, script(IDLE)) as pod:
-        told = await cluster.client.exec(pod, ["python", "-I", "-S", "-c", text], stdin=much)
-        assert told.exit_code == 0
-        assert told.stdout == much
+        result = await cluster.client.exec(pod, ["python", "-I", "-S", "-c", text], stdin=much)
+        assert result.exit_code == 0
+        assert result.stdout == much
 
 
-async def test_a_program_outside_of_the_image_is_not_run_by_exec_either(
-    cluster: Cluster, start_node: StartNode
-) -> None:
-    """Whoever may exec may run what the author named, and nothing else."""
+async def test_exec_does_not_run_programs_outside_of_the_image(cluster: Cluster, start_node: StartNode) -> None:
+    """A user with exec permission may run what the author mapped, and nothing else."""
     async with running(cluster, start_node, script(IDLE)) as pod:
         with pytest.raises(InternalError, match='exec: "/bin/ls": executable file not found'):
             await cluster.client.exec(pod, ["/bin/ls"])
 
 
-async def test_a_command_whose_caller_goes_away_is_ended(cluster: Cluster, start_node: StartNode) -> None:
+async def test_a_command_is_ended_when_its_caller_disconnects(cluster: Cluster, start_node: StartNode) -> None:
     """An interrupted test leaves nothing behind."""
     async with running(cluster, start_node, script(IDLE)) as pod:
         node = cluster.server.nodes["process"]._node  # type: ignore[attr-defined]  # the node that serves it
@@ -179,7 +177,7 @@ async def test_a_command_whose_caller_goes_away_is_ended(cluster: Cluster, start
 
 
 async def test_a_command_can_have_a_terminal(cluster: Cluster, start_node: StartNode) -> None:
-    """`kubectl exec -it`: what is typed is echoed, the size is known, and the command owns the terminal."""
+    """`kubectl exec -it`: input is echoed, the size is known, and the command owns the terminal."""
     text = (
         "import os, sys; print(os.isatty(0), os.get_terminal_size().columns, os.tcgetpgrp(0) == os.getpgrp()); input()"
     )
@@ -194,17 +192,19 @@ async def test_a_command_can_have_a_terminal(cluster: Cluster, start_node: Start
             socket.send(message(Channel.RESIZE, b"nonsense"))
             socket.send(message(Channel.STDIN, b"typed\r"))
             heard = b""
-            while (said := await socket.receive()) is not None:
-                if said[0] == Channel.ERROR:
-                    assert read_end(said[1:]) == (0, "")
+            while (got := await socket.receive()) is not None:
+                if got[0] == Channel.ERROR:
+                    assert read_end(got[1:]) == (0, "")
                 else:
-                    heard += said[1:]
+                    heard += got[1:]
         assert b"True 97 True" in heard
         assert b"typed" in heard
 
 
-async def test_what_is_no_websocket_is_refused_in_words(cluster: Cluster, start_node: StartNode) -> None:
-    """Old clients speak SPDY, which nobody here does outside of a WebSocket."""
+async def test_a_request_that_is_not_a_websocket_is_rejected_with_a_message(
+    cluster: Cluster, start_node: StartNode
+) -> None:
+    """Old clients use SPDY, which is supported only inside a WebSocket."""
     async with running(cluster, start_node, script(IDLE)):
         for target, headers, why in (
             ("exec?command=sh", {}, b"Upgrade request required"),
@@ -217,8 +217,8 @@ async def test_what_is_no_websocket_is_refused_in_words(cluster: Cluster, start_
                 assert why in answer.body
 
 
-async def test_exec_needs_the_right_to_create_it(cluster: Cluster, start_node: StartNode) -> None:
-    """Who may only get the subresource may not run anything, although a WebSocket is opened by a GET."""
+async def test_exec_needs_the_create_permission(cluster: Cluster, start_node: StartNode) -> None:
+    """A user who may only get the subresource may not run anything, although a WebSocket is opened by a GET."""
     rules = [
         PolicyRule(api_groups=[""], resources=["pods", "pods/log"], verbs=["get"]),
         PolicyRule(api_groups=[""], resources=["pods/exec"], verbs=["get"]),
@@ -253,7 +253,7 @@ while True:
 
 
 async def test_a_port_of_a_pod_is_reached_through_the_server(cluster: Cluster, start_node: StartNode) -> None:
-    """`steer why` reaches an operator that listens on loopback only, with the caller's own rights."""
+    """`steer why` reaches an operator that listens on loopback only, with the caller's own permissions."""
     async with running(cluster, start_node, script(SERVER, env=[POD_IP])) as pod:
         await cluster.eventually(lambda: _has(cluster, pod, 1))
         for text in (b"first", b"second" * 50_000):
@@ -270,7 +270,7 @@ async def test_a_port_of_a_pod_is_reached_through_the_server(cluster: Cluster, s
                 pass
 
 
-async def test_exec_says_what_is_missing(cluster: Cluster, start_node: StartNode) -> None:
+async def test_exec_reports_what_is_missing(cluster: Cluster, start_node: StartNode) -> None:
     """No pod, no container, no command."""
     async with running(cluster, start_node, script(IDLE)) as pod:
         with pytest.raises(BadRequest, match="container nobody is not valid for pod a"):
@@ -283,7 +283,7 @@ async def test_exec_says_what_is_missing(cluster: Cluster, start_node: StartNode
 
 
 class Kubectl:
-    """kubectl, as people use it."""
+    """kubectl as users run it."""
 
     def __init__(self, kubeconfig: Path) -> None:
         self._environment = {"KUBECONFIG": str(kubeconfig), "HOME": str(kubeconfig.parent), "PATH": os.environ["PATH"]}
@@ -296,7 +296,7 @@ class Kubectl:
         )
 
     async def run(self, *arguments: str, stdin: bytes = b"") -> tuple[int | None, bytes, bytes]:
-        """Run a command to its end."""
+        """Run a command until it ends."""
         process = await self.start(*arguments)
         stdout, stderr = await process.communicate(stdin)
         return process.returncode, stdout, stderr
@@ -315,7 +315,7 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 
 @pytest.mark.skipif(not KUBECTL.exists(), reason="kubectl is not installed")
 async def test_kubectl_follows_logs_runs_commands_copies_files_and_forwards_ports(tmp_path: Path) -> None:
-    """One test for all, because kubectl takes its time to start."""
+    """One test for all, because kubectl is slow to start."""
     clock = RealClock()
     images = {
         **IMAGES,

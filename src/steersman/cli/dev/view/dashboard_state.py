@@ -96,12 +96,13 @@ class DashboardState:
         self.kinds = tuple(report.kinds)
         self.work = {controller: Work() for controller in report.controllers}
 
-    def _on_run(self, run: Reconciled) -> None:
+    def _on_run(self, report: Reconciled) -> None:
+        run = report.run
         work = self._work_of(run.controller)
         work.runs += 1
-        work.failed += run.result == "error"
-        self.runs.append(run)
-        if self.problem is not None and self.problem.subject == f"{run.kind} {run.key}" and run.result != "error":
+        work.failed += run.is_failure
+        self.runs.append(report)
+        if self.problem is not None and self.problem.subject == str(run.object) and not run.is_failure:
             self.problem = None
 
     def _on_line(self, line: LogLine | Printed) -> None:

@@ -1,7 +1,8 @@
 """The screen of `steer dev`: the board as tables, for a terminal of any size. It decides and waits for nothing."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from textwrap import wrap
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -9,12 +10,22 @@ from rich.table import Table
 from rich.text import Text
 
 from steersman.cli.dev.reports import LogLine, Printed, Reconciled
-from steersman.cli.dev.view.dashboard_state import DashboardState, Phase, Problem
+from steersman.cli.dev.view.controls import Controls
+from steersman.cli.dev.view.dashboard_state import DashboardState, Phase, Problem, Work
 from steersman.cli.dev.view.object_counts import Count
 from steersman.cli.dev.view.texts import duration, elapsed, names, result, said, time_of, why, why_briefly
+from steersman.history.records import Result
 
 _PHASES = {Phase.STARTING: "bold yellow", Phase.RUNNING: "bold green", Phase.BROKEN: "bold red"}
-_RESULTS = {"success": "green", "error": "bold red", "requeue": "yellow", "requeue_after": "cyan"}
+_RESULTS = {
+    Result.DONE: "green",
+    Result.FAILED: "bold red",
+    Result.GAVE_UP: "bold red",
+    Result.RETRY: "yellow",
+    Result.CONFLICT: "yellow",
+    Result.WAITING: "cyan",
+    Result.PAUSED: "cyan",
+}
 _LEVELS = {"error": "red", "critical": "red", "warning": "yellow", "debug": "dim"}
 _HEADING = "bold cyan"
 #: Columns from which counts and controllers stand side by side.
@@ -24,7 +35,7 @@ _FIXED = 9
 #: Columns from which the objects that caused a run are named.
 _ROOMY = 110
 #: Columns of the time, the result and the duration of a run, and what its reasons get at least.
-_BESIDE_NAMES = 27 + 18
+_BESIDE_NAMES = 37 + 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,8 @@ class Screen:
     counts: Sequence[tuple[str, Count]]
     #: Seconds since it was started.
     age: float
+    now: datetime
+    controls: Controls = field(default_factory=Controls)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Return the parts from top to bottom, as many lines of each as the terminal has room for."""
@@ -63,7 +76,7 @@ class Screen:
         yield overview
         yield from (Text(""), *problem)
         yield from self._history(max(room - len(problem), 2), width)
-        yield Text("Ctrl-C ends it and leaves nothing behind.", style="dim", no_wrap=True)
+        yield self._last_line()
 
     def _title(self) -> RenderableType:
         dashboard = self.dashboard
@@ -75,14 +88,43 @@ class Screen:
 
     def _history(self, room: int, width: int) -> Iterable[RenderableType]:
         """Return the last runs and the log within the lines that are left: a third for the log, or what is free."""
-        runs, lines = list(self.dashboard.runs), list(self.dashboard.lines)
+        runs = [one for one in self.dashboard.runs if self.controls.shows_run(one)]
+        lines = [one for one in self.dashboard.lines if self.controls.shows_line(one)]
         for_lines = min(len(lines), max(room // 3, room - max(len(runs), 1)))
-        shown = runs[-(room - for_lines) :]
+        start, end = self.controls.visible(len(runs), max(room - for_lines, 1))
         log = [_log_line(line) for line in lines[len(lines) - for_lines :]]
-        free = room - max(len(shown), 1) - len(log)
-        yield _runs(shown, width)
+        free = room - max(end - start, 1) - len(log)
+        yield self._runs(runs[start:end], width, older=start, newer=len(runs) - end)
         yield from (Text(""), Text("LOG", style=_HEADING), *log)
         yield from (Text("") for _ in range(free))
+
+    def _runs(self, runs: Sequence[Reconciled], width: int, *, older: int, newer: int) -> Table:
+        """Return some of the runs; a name gets the room that it needs, as long as some is left for the reasons."""
+        hidden = [f"+{older} {'older' if newer else 'more'}"] if older else []
+        hidden += [f"+{newer} newer"] if newer else []
+        table = _table(expand=True)
+        table.add_column("TIME", no_wrap=True)
+        heading = f"RECONCILED ({', '.join(hidden)})" if hidden else "RECONCILED"
+        table.add_column(heading, no_wrap=True, overflow="ellipsis", max_width=max(width - _BESIDE_NAMES, 16))
+        table.add_column("", no_wrap=True)
+        table.add_column("TOOK", justify="right", no_wrap=True)
+        table.add_column("WHY", no_wrap=True, overflow="ellipsis", ratio=1)
+        reasons = why if width >= _ROOMY else why_briefly
+        for report in runs:
+            run = report.run
+            outcome = Text(result(report, self.now), style=_RESULTS.get(run.result, ""))
+            table.add_row(time_of(report.at), str(run.object), outcome, duration(run.seconds), reasons(report))
+        if not runs:
+            nothing = "no run matches" if self.controls.filter else "none yet"
+            table.add_row(Text(nothing, style="dim"), "", "", "", "")
+        return table
+
+    def _last_line(self) -> Text:
+        controls = self.controls
+        if controls.is_typing:
+            return Text(f"filter: {controls.filter}▏ (enter keeps it, esc clears it)", no_wrap=True)
+        keys = f'filter "{controls.filter}", esc clears it' if controls.filter else "j/k scroll, / filters"
+        return Text(f"Ctrl-C ends it and leaves nothing behind.  {keys}", style="dim", no_wrap=True)
 
 
 def _line(left: Text, right: Text) -> Table:
@@ -114,18 +156,25 @@ def _overview(counts: Sequence[tuple[str, Count]], dashboard: DashboardState, *,
     headings = ("RUNS", "FAILED", "QUEUED", "ACTIVE", "WAITING") if is_wide else ("RUNS", "FAILED")
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
-    work = list(dashboard.work.items())
-    for number in range(min(max(len(counts), len(work), 1), rows)):
-        cells: list[RenderableType] = ["", "", ""]
-        if number < len(counts):
-            kind, count = counts[number]
-            cells = [kind, Text(str(count), style=_count_style(count)), ""]
-        if number < len(work):
-            name, done = work[number]
-            numbers = (done.runs, done.failed, done.queue.ready, done.queue.running, done.queue.waiting)
-            cells += [name, *(_number(one, is_bad=place == 1) for place, one in enumerate(numbers[: len(headings)]))]
-        table.add_row(*cells)
+    kinds = _fitting([[kind, Text(str(count), style=_count_style(count))] for kind, count in counts], rows)
+    work = _fitting([_work_cells(name, done, len(headings)) for name, done in dashboard.work.items()], rows)
+    for number in range(max(len(kinds), len(work), 1)):
+        left = kinds[number] if number < len(kinds) else ["", ""]
+        table.add_row(*left, "", *(work[number] if number < len(work) else []))
     return table
+
+
+def _work_cells(name: str, done: Work, columns: int) -> list[RenderableType]:
+    numbers = (done.runs, done.failed, done.queue.ready, done.queue.running, done.queue.waiting)
+    return [name, *(_number(one, is_bad=place == 1) for place, one in enumerate(numbers[:columns]))]
+
+
+def _fitting(table: list[list[RenderableType]], rows: int) -> list[list[RenderableType]]:
+    """Return as many rows as fit; the last one counts those that do not."""
+    if len(table) <= rows:
+        return table
+    shown = table[: rows - 1]
+    return [*shown, [Text(f"+{len(table) - len(shown)} more", style="dim"), *[""] * (len(table[0]) - 1)]]
 
 
 def _count_style(count: Count) -> str:
@@ -144,23 +193,6 @@ def _problem(problem: Problem, width: int, most: int) -> list[RenderableType]:
     heading = _line(Text.assemble(("LAST ERROR", "bold red"), f"  {where}"), Text(time_of(problem.at), style="dim"))
     lines = wrap(" ".join(problem.text.split()), max(width, 2), max_lines=most, placeholder=" …")
     return [heading, *(Text(line, style="red", no_wrap=True) for line in lines), Text("")]
-
-
-def _runs(runs: Sequence[Reconciled], width: int) -> Table:
-    """Return the last runs; an object's name gets the room that it needs, as long as some is left for the reasons."""
-    table = _table(expand=True)
-    table.add_column("TIME", no_wrap=True)
-    table.add_column("RECONCILED", no_wrap=True, overflow="ellipsis", max_width=max(width - _BESIDE_NAMES, 16))
-    table.add_column("", no_wrap=True)
-    table.add_column("TOOK", justify="right", no_wrap=True)
-    table.add_column("WHY", no_wrap=True, overflow="ellipsis", ratio=1)
-    reasons = why if width >= _ROOMY else why_briefly
-    for run in runs:
-        outcome = Text(result(run), style=_RESULTS.get(run.result, ""))
-        table.add_row(time_of(run.at), f"{run.kind} {run.key}", outcome, duration(run.seconds), reasons(run))
-    if not runs:
-        table.add_row(Text("none yet", style="dim"), "", "", "", "")
-    return table
 
 
 def _log_line(line: LogLine | Printed) -> Text:

@@ -1,6 +1,5 @@
 """Reports as text: times, durations, results and log lines."""
 
-import re
 from datetime import UTC, datetime
 from typing import Any, assert_never
 
@@ -15,12 +14,14 @@ from steersman.cli.dev.reports import (
     Report,
     Running,
 )
+from steersman.history.explanation import cause_text
+from steersman.history.records import Result
 
-_RESULTS = {"success": "ok", "error": "failed", "requeue": "retry", "requeue_after": "later"}
+_RESULTS = {Result.DONE: "ok", Result.CONFLICT: "retry"}
+#: Results that say less than the time of the next run.
+_REPEATED = (Result.DONE, Result.RETRY, Result.WAITING)
 #: Fields of a log line that identify its run: the object is enough.
 _OF_THE_RUN = frozenset({"controller", "reconcile", "kind", "key"})
-#: A cause that begins with the kind and the key of an object, as `Cause` writes it.
-_NAMED_CAUSE = re.compile(r"^([A-Z]\w*) \S+ (.+)$")
 #: Number of causes of a run that are shown.
 _CAUSES = 3
 _SECOND, _MINUTE, _HOUR = 1.0, 60.0, 3600.0
@@ -45,24 +46,38 @@ def elapsed(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
 
 
-def result(run: Reconciled) -> str:
-    """Return the result of a run in one word."""
-    return _RESULTS.get(run.result, run.result)
+def result(report: Reconciled, now: datetime) -> str:
+    """Return the result of a run in a word or two; of a run that is repeated, when that will be."""
+    run = report.run
+    if run.result in _REPEATED and run.next.at is not None and run.next.at > now:
+        return f"next run in {briefly((run.next.at - now).total_seconds())}"
+    return _RESULTS.get(run.result, str(run.result))
 
 
-def why(run: Reconciled) -> str:
-    """Return the causes of a run, without the name of the object itself; long lists are cut."""
-    own, namespace = f"{run.kind} {run.key} ", run.key.rpartition("/")[0]
-    causes = dict.fromkeys(cause.removeprefix(own).replace(f" {namespace}/", " ", 1) for cause in run.why)
-    told = list(causes)[:_CAUSES]
-    more = len(causes) - len(told)
+def briefly(seconds: float) -> str:
+    """Return a duration in one unit: ``4 min``."""
+    for size, unit in ((86_400, "d"), (_HOUR, "h"), (_MINUTE, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 1):.0f} s"
+
+
+def why(report: Reconciled) -> str:
+    """Return the causes of a run, in the words of ``steer why``; long lists are cut."""
+    run = report.run
+    causes = list(dict.fromkeys(cause_text(cause, run) for cause in run.causes))
+    told = causes[:_CAUSES]
+    more = len(causes) - len(told) + run.more_causes
     return ", ".join([*told, f"{more} more"] if more else told)
 
 
-def why_briefly(run: Reconciled) -> str:
+def why_briefly(report: Reconciled) -> str:
     """Return the causes of a run in short: what happened to which kinds, without names."""
-    own = f"{run.kind} {run.key} "
-    brief = (_NAMED_CAUSE.sub(r"\1 \2", cause.removeprefix(own)) for cause in run.why)
+    run = report.run
+    brief = []
+    for cause in run.causes:
+        kind = f"{cause.object.kind} " if cause.object is not None and cause.object != run.object else ""
+        brief.append(f"{kind}{cause.type}{f' ({cause.detail})' if cause.detail else ''}")
     return ", ".join(dict.fromkeys(brief))
 
 
@@ -93,9 +108,12 @@ def line_of(report: Report) -> tuple[str, str] | None:
     """Return a report as one line of text and its level; ``None`` if it is not worth a line."""
     match report:
         case Reconciled():
-            level = "error" if report.result == "error" else "info"
-            text = f"{report.kind} {report.key} {result(report)} in {duration(report.seconds)}: {why(report)}"
-            return f"{time_of(report.at)} {level.upper():<7} {text}", level
+            run, at = report.run, report.at
+            level = "error" if run.is_failure else "info"
+            ended = result(report, datetime.fromtimestamp(at, UTC))
+            text = f"{run.object} {_RESULTS.get(run.result, str(run.result))} in {duration(run.seconds)}: {why(report)}"
+            later = f"; {ended}" if ended.startswith("next") else ""
+            return f"{time_of(at)} {level.upper():<7} {text}{later}", level
         case LogLine():
             trace = f"\n{report.traceback}" if report.traceback else ""
             return f"{time_of(report.at)} {report.level.upper():<7} {said(report)}{trace}", report.level

@@ -146,7 +146,7 @@ export default {
   "result.paused": "paused",
   "result.stopped": "stopped",
 
-  "cause.exists": "{name} exists, and the operator has just started",
+  "cause.exists": "the operator has just started",
   "cause.created": "{name} was created",
   "cause.changed": "{name} changed{detail}",
   "cause.changed.fields": "{name} changed: {changes}",

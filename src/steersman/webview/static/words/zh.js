@@ -146,7 +146,7 @@ export default {
   "result.paused": "已暂停",
   "result.stopped": "停止",
 
-  "cause.exists": "{name} 已存在，而 Operator 刚刚启动",
+  "cause.exists": "Operator 刚刚启动",
   "cause.created": "{name} 被创建",
   "cause.changed": "{name} 发生变更{detail}",
   "cause.changed.fields": "{name} 发生变更：{changes}",

@@ -1,4 +1,4 @@
-"""A server with its controllers, asked directly, without a transport in between."""
+"""A server with its controllers, called directly, without a transport."""
 
 import json
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
-class _Heard:
-    """Keeps the one answer."""
+class _StoredAnswer:
+    """Stores the single answer to a request."""
 
     def __init__(self) -> None:
         self.peer = Peer()
@@ -35,20 +35,20 @@ class _Heard:
         raise NotImplementedError
 
 
-class Kept:
+class ControlledServer:
     """The server and the few requests that these tests make."""
 
     def __init__(self, options: ControllerOptions | None = ControllerOptions()) -> None:  # noqa: B008 - frozen
         self.clock = FakeClock()
-        self.server = ApiServer(clock=self.clock, randomness=Randomness(3), controllers=options)
+        self.api = ApiServer(clock=self.clock, randomness=Randomness(3), controllers=options)
 
     def send(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, Document]:
-        """Send a request: the status and the document of its answer."""
-        heard = _Heard()
+        """Send a request; return the status and the document of its answer."""
+        answer = _StoredAnswer()
         data = b"" if body is None else json.dumps(body).encode()
-        self.server.handle(Request(method, path, headers, data), heard)
-        assert heard.response is not None
-        return heard.response.status, json.loads(heard.response.body)
+        self.api.handle(Request(method, path, headers, data), answer)
+        assert answer.response is not None
+        return answer.response.status, json.loads(answer.response.body)
 
     def create(self, path: str, document: Document) -> Document:
         """Create an object."""
@@ -64,7 +64,7 @@ class Kept:
         return message
 
     def config_map(self, name: str, owners: Mapping[str, bool] | None = None, **metadata: Any) -> Document:
-        """Create a ConfigMap that names owners of the same kind; the flags say whether it blocks them."""
+        """Create a ConfigMap owned by other ConfigMaps; the flags say whether it blocks their deletion."""
         references = [
             {
                 "apiVersion": "v1",
@@ -78,13 +78,13 @@ class Kept:
         return self.create(CONFIG_MAPS, {"metadata": {"name": name, "ownerReferences": references, **metadata}})
 
     def get(self, path: str) -> Document:
-        """Read an object that must be there."""
+        """Return an object that must exist."""
         status, found = self.send("GET", path)
         assert status == 200, found
         return found
 
     def has(self, path: str) -> bool:
-        """Tell whether an object is there."""
+        """Return whether an object exists."""
         return self.send("GET", path)[0] == 200
 
     def delete(self, path: str, policy: str = "Background") -> None:
@@ -93,22 +93,22 @@ class Kept:
         assert status == 200, answer
 
     def patch(self, path: str, document: Document) -> None:
-        """Merge something into an object."""
+        """Apply a merge patch to an object."""
         headers = {"content-type": "application/merge-patch+json"}
         status, answer = self.send("PATCH", path, document, **headers)
         assert status == 200, answer
 
     def names(self, path: str = CONFIG_MAPS) -> list[str]:
-        """Name the objects of a collection."""
+        """Return the names of the objects in a collection."""
         return [item["metadata"]["name"] for item in self.get(path)["items"]]
 
     async def settle(self) -> None:
         """Wait until the controllers have nothing to do."""
-        await self.server.settle()
+        await self.api.settle()
 
 
 def definition(kind: str, plural: str, scope: str = "Namespaced") -> Document:
-    """Give the definition of a kind whose objects may have any content."""
+    """Return the CRD of a kind whose objects may have any content."""
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     return {
         "metadata": {"name": f"{plural}.demo.dev"},

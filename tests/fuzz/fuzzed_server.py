@@ -1,4 +1,4 @@
-"""Asks a server in this process, without a network and without waiting, and judges every answer."""
+"""Sends requests to a server in this process, without a network, and checks every answer."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ from tests.contract.recordings import Sequence, builtin_sequences, patch_sequenc
 from tests.support.fake_exchange import FakeExchange
 
 GOLDEN = Path(__file__).parent.parent / "golden"
-#: What a real server answers with 500 too: the client's mistake, by a path that upstream reports as its own.
+#: Requests that a real server answers with 500, too, although the client made the mistake.
 KNOWN_500 = (
     "Internal error occurred: Object 'apiVersion' is missing in 'object has no apiVersion field'",
     "Internal error occurred: the spec replicas field ",
@@ -41,12 +41,12 @@ KNOWN_500 = (
 _READERS: dict[str, Callable[[bytes], Any]] = {"application/json": json.loads, "application/yaml": yaml.safe_load}
 
 
-class Asking:
-    """A server with a few objects, and every answer judged."""
+class FuzzedServer:
+    """A server with a few objects, whose answers are all checked."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
-        #: Names of the recorded stories that were played.
+        #: Names of the recorded sequences that were replayed.
         self._played: set[str] = set()
         self.server = ApiServer(clock=self.clock, randomness=Randomness(7))
         definition = yaml.safe_load((GOLDEN / "widgets-crd.yaml").read_text())
@@ -67,7 +67,7 @@ class Asking:
         self.ask("POST", "/apis/apps/v1/namespaces/default/deployments", json.dumps(deployment).encode())
 
     def play(self, sequence: Sequence) -> None:
-        """Play a recorded story once, so that what its requests are about is there."""
+        """Replay a recorded sequence once, so that the objects of its requests exist."""
         if sequence.name in self._played:
             return
         self._played.add(sequence.name)
@@ -78,7 +78,7 @@ class Asking:
     def ask(
         self, method: str, target: str, body: bytes = b"", headers: dict[str, str] | None = None
     ) -> Response | None:
-        """Ask; whatever it is, there is an answer, and it is no accident of the server."""
+        """Send a request; there must be an answer, and it must not be an internal error."""
         exchange = FakeExchange()
         sent = {"content-type": "application/json", **(headers or {})}
         work = self.server.handle(Request(method, target, sent, body), exchange)
@@ -102,13 +102,13 @@ class Asking:
                 assert status["code"] == response.status
                 assert response.status != 500 or status["message"].startswith(KNOWN_500), status["message"]
             elif response.status == 500:
-                # In other formats, texts stand as they are.
+                # In other formats, texts are not quoted.
                 assert any(text.encode() in response.body for text in KNOWN_500), response.body
 
 
 @cache
 def recorded_sequences() -> tuple[Sequence, ...]:
-    """Give stories that were recorded on a real server: seeds for mutation."""
+    """Return sequences that were recorded on a real server: the input of mutations."""
     return (
         *patch_sequences("apply_custom"),
         *patch_sequences("strategic_patch"),
@@ -123,7 +123,7 @@ def recorded_sequences() -> tuple[Sequence, ...]:
 
 @cache
 def recorded_protobuf() -> tuple[tuple[str, bytes], ...]:
-    """Give the protobuf bodies that kubectl sent, with their paths."""
+    """Return the protobuf bodies that kubectl sent, with their paths."""
     found = []
     for line in lzma.decompress((GOLDEN / "kubectl.jsonl.xz").read_bytes()).decode().splitlines():
         entry = json.loads(line)

@@ -1,4 +1,4 @@
-"""`steer dev` as a process: its lines read with a time limit, its children known."""
+"""`steer dev` as a process: its lines read with a timeout, its child processes known."""
 
 import os
 import select
@@ -10,12 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-#: Seconds that anything may take on a busy machine.
+#: Seconds that any step may take on a busy machine.
 PATIENCE = 60.0
 
 
 class Dev:
-    """One `steer dev --plain` in a folder; at the end of the block it is gone, whatever happened."""
+    """One `steer dev --plain` in a folder; killed at the end of the block, whatever happened."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - our own command
@@ -39,7 +39,7 @@ class Dev:
             self._process.stdout.close()
 
     def wait_for(self, text: str) -> str:
-        """Read until a text has come; give everything since the last one that was waited for."""
+        """Read until a text appears; return everything since the last text that was waited for."""
         stream = self._process.stdout
         assert stream is not None
         until = time.monotonic() + PATIENCE
@@ -52,7 +52,7 @@ class Dev:
         return seen + text
 
     def child(self) -> int:
-        """Give the id of the operator's process."""
+        """Return the process id of the operator."""
         number = self._process.pid
         children = Path(f"/proc/{number}/task/{number}/children").read_text().split()
         return int(children[0])
@@ -62,7 +62,7 @@ class Dev:
         self._process.send_signal(number)
 
     def wait(self) -> int:
-        """Wait for the end; give the exit code."""
+        """Wait for the end and return the exit code."""
         stream = self._process.stdout
         assert stream is not None
         self.output += stream.read().decode()
@@ -70,7 +70,7 @@ class Dev:
 
 
 def wait_gone(process: int) -> None:
-    """Wait until there is no such process, or only its ashes."""
+    """Wait until the process has ended or is a zombie."""
     until = time.monotonic() + PATIENCE
     status = Path(f"/proc/{process}/stat")
     while status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z":

@@ -1,4 +1,4 @@
-"""`Dice`: the seeded choices of a generator of stories."""
+"""`Choices`: the seeded random choices of a scenario generator."""
 
 import random  # noqa: TID251 - a generator of tests needs more shapes of chance than the library
 from collections.abc import Callable, Sequence
@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class Dice:
-    """Equal seeds make equal choices."""
+class Choices:
+    """Random choices; equal seeds make equal choices."""
 
     def __init__(self, seed: str) -> None:
         self._random = random.Random(seed)  # noqa: S311 - nothing here protects a secret
 
     def chance(self, probability: float) -> bool:
-        """Say yes that often."""
+        """Return true with that probability."""
         return self._random.random() < probability
 
     def pick(self, *choices: T) -> T:
@@ -26,7 +26,7 @@ class Dice:
         return self._random.choice(choices)
 
     def weighted(self, choices: dict[T, int]) -> T:
-        """Choose one, the heavier the likelier."""
+        """Choose one, weighted."""
         return self._random.choices(list(choices), weights=list(choices.values()))[0]
 
     def some(self, choices: Sequence[T], low: int = 0, high: int | None = None) -> list[T]:
@@ -39,13 +39,13 @@ class Dice:
         return self._random.randint(low, high)
 
     def maybe(self, document: dict[str, Any], probability: float, **parts: Callable[[], Any]) -> None:
-        """Give a document each of some parts, that often."""
+        """Return a document that contains each part with that probability."""
         for name, make in parts.items():
             if self.chance(probability):
                 document[name] = make()
 
     def part_of(self, value: Any, keep: float = 0.6) -> Any:
-        """Leave out some of a document, at any depth."""
+        """Return a document without some of its parts, at any depth."""
         if isinstance(value, dict):
             return {key: self.part_of(part, keep) for key, part in value.items() if self.chance(keep)}
         if isinstance(value, list):

@@ -1,0 +1,382 @@
+"""Notes what a run reads and sends, while it happens, and makes its `Recording` of it, without secrets.
+
+What a run reads from a cache is noted by the context (`RunNotes.saw`), by reference. What it reads from the server and
+what it sends is noted by `RecordingTransport`, which stands before the client of the operator and knows by a context
+variable which run sends a request; so reads and writes with ``ctx.client`` are noted, too.
+
+An object is noted as it was when the run first saw it: what the run itself has written is not an input.
+
+Secrets: values of confidential kinds are replaced by placeholders that say which value stood there. Where a value of a
+Secret that the run has read occurs in another object that it has read, the same placeholder stands there, so that a
+replay finds objects that fit together. Everything else is masked as in the history: what any run has read of a Secret,
+and values of fields that are named like a password, wherever they occur in the recording. This is done before a
+recording is made, because a recording is kept, shown and exported without another look.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
+from typing import Any, Final
+
+import msgspec
+
+from steersman.errors import DecodeError, TransportError
+from steersman.history.differences import is_confidential_name
+from steersman.history.recordings import RecordedWrite, Recording
+from steersman.history.records import Reconcile
+from steersman.history.redaction import MASK, REMEMBERED, SHORTEST, Redactor, without_credentials
+from steersman.json_types import JsonObject
+from steersman.objects.codec import bytes_read, decode_json
+from steersman.objects.identity import ApiResource, ObjectKey
+from steersman.objects.resource import KubeObject, resource_of
+from steersman.protocol.confidential import is_confidential, is_confidential_resource, without_quoted_values
+from steersman.protocol.http import SAFE_METHODS, Request, Response, Upgraded
+from steersman.transport.base import DEFAULT_IDLE, DEFAULT_TIMEOUT, Transport
+from steersman.transport.stream import ResponseStream
+
+#: Objects and requests of one run that are noted; a run with more is not recorded.
+_MOST: Final = 500
+_APPLY: Final = "application/apply-patch+yaml"
+_FAILED: Final = 400
+#: The annotation in which kubectl keeps the whole object.
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+#: Fields of metadata that change with every write.
+_BOOKKEEPING: Final = frozenset({"managedFields", "resourceVersion", "generation"})
+#: Elements of a list whose name says what their value is.
+_VALUE: Final = "value"
+
+
+class RunNotes:
+    """What one run read and sent."""
+
+    def __init__(self) -> None:
+        #: By kind, namespace and name: the object as it was first seen, or ``None`` if the run has created it.
+        self._objects: dict[tuple[str, str, str, str], tuple[ApiResource | None, bytes] | None] = {}
+        self._sent: list[tuple[Request, Response | TransportError]] = []
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether the run did more than a recording holds."""
+        return len(self._objects) > _MOST or len(self._sent) > _MOST
+
+    def saw(self, objects: Iterable[KubeObject]) -> None:
+        """Note objects that were read; those that the author has made are not."""
+        for obj in objects:
+            data = bytes_read(obj)
+            if data is not None and len(self._objects) <= _MOST:
+                self.had(resource_of(type(obj)), obj.key, data)
+
+    def had(self, resource: ApiResource, key: ObjectKey, data: bytes | None) -> None:
+        """Note an object as a cache has it."""
+        if data is not None:
+            self._objects.setdefault((resource.gvk.group, resource.gvk.kind, *key), (resource, data))
+
+    def answered(self, request: Request, response: Response | TransportError) -> None:
+        """Note a request and its answer."""
+        if request.method in SAFE_METHODS:
+            if isinstance(response, Response) and response.status < _FAILED and len(self._objects) <= _MOST:
+                self._read(response)
+        elif len(self._sent) <= _MOST:
+            self._sent.append((request, response))
+            if isinstance(response, Response) and response.status < _FAILED:
+                self._wrote(response)
+
+    def _read(self, response: Response) -> None:
+        for document in _documents(response.body):
+            key = _key_of(document)
+            if key is not None:
+                self._objects.setdefault(key, (None, msgspec.json.encode(document)))
+
+    def _wrote(self, response: Response) -> None:
+        """Note that an object that was not seen before was created by the run, as far as a later read is concerned."""
+        for document in _documents(response.body):
+            key = _key_of(document)
+            if key is not None:
+                self._objects.setdefault(key, None)
+
+    def documents(self) -> Iterator[tuple[JsonObject, bool]]:
+        """Yield every object that was read, and whether its content is confidential."""
+        for key, noted in self._objects.items():
+            if noted is None:
+                continue
+            resource, data = noted
+            document = _decoded(data)
+            if not isinstance(document, dict):
+                continue
+            if resource is not None:
+                document |= {"apiVersion": resource.gvk.api_version, "kind": resource.gvk.kind}
+            plural = resource.plural if resource is not None else f"{key[1].lower()}s"
+            yield document, is_confidential_resource(plural)
+
+    def sent(self) -> list[tuple[Request, Response | TransportError]]:
+        """Return every request that changes something, with its answer."""
+        return self._sent
+
+
+#: The notes of the run that is under way in this task.
+current_notes: ContextVar[RunNotes | None] = ContextVar("current_notes", default=None)
+
+
+class RecordingTransport:
+    """Sends requests by another transport, and notes those of a run that is recorded."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+
+    async def request(self, request: Request, *, timeout: float | None = DEFAULT_TIMEOUT) -> Response:  # noqa: ASYNC109 - the signature of Transport
+        """Send a request, and note it with its answer."""
+        notes = current_notes.get()
+        if notes is None:
+            return await self._inner.request(request, timeout=timeout)
+        try:
+            response = await self._inner.request(request, timeout=timeout)
+        except TransportError as error:
+            notes.answered(request, error)
+            raise
+        notes.answered(request, response)
+        return response
+
+    def stream(
+        self, request: Request, *, idle: float | None = DEFAULT_IDLE
+    ) -> AbstractAsyncContextManager[ResponseStream]:
+        """Open a stream."""
+        return self._inner.stream(request, idle=idle)
+
+    def upgrade(self, request: Request, *, protocol: str) -> AbstractAsyncContextManager[Upgraded | Response]:
+        """Switch protocols."""
+        return self._inner.upgrade(request, protocol=protocol)
+
+    async def ping(self) -> None:
+        """Check that the server answers."""
+        await self._inner.ping()
+
+    async def close(self) -> None:
+        """Close the inner transport."""
+        await self._inner.close()
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
+
+
+def recording_of(
+    notes: RunNotes,
+    reconcile: Reconcile,
+    masking: "Masking",
+    *,
+    operator: str,
+    manager: str,
+) -> Recording:
+    """Return the recording of a run without secrets; of managed fields only what ``manager`` has applied is kept."""
+    inputs = list(notes.documents())
+    states = {_key_of(document): document for document, _ in inputs}
+    bodies = [_decoded(request.body) for request, _ in notes.sent()]
+    for document in (*(one for one, hidden in inputs if not hidden), *bodies):
+        masking.learn(document)
+    writes = [_write_of(request, response, states, masking) for request, response in notes.sent()]
+    reads = [masking.input(_slim(one, manager), is_confidential=hidden) for one, hidden in inputs]
+    return Recording(
+        object=reconcile.object,
+        controller=reconcile.controller,
+        operator=operator,
+        number=reconcile.number,
+        started=reconcile.started,
+        seconds=reconcile.seconds,
+        failures_before=reconcile.failures_before,
+        causes=reconcile.causes,
+        reads=tuple(reads),
+        writes=tuple(writes),
+        events=reconcile.events,
+        external_systems=tuple(dict.fromkeys(one.system for one in reconcile.external_writes)),
+        result=reconcile.result,
+        message=reconcile.message,
+    )
+
+
+def _write_of(
+    request: Request, response: Response | TransportError, states: dict[Any, JsonObject], masking: "Masking"
+) -> RecordedWrite:
+    path = request.target.partition("?")[0]
+    body = _decoded(request.body)
+    hidden = is_confidential(path)
+    code, error, has_effect = 0, None, True
+    if isinstance(response, Response):
+        code = response.status
+        answer = _decoded(response.body)
+        if code >= _FAILED and isinstance(answer, dict):
+            error = masking.value(_without_quotes(answer) if hidden else answer)
+        elif code < _FAILED:
+            has_effect = _has_effect(request, answer, states)
+    return RecordedWrite(
+        verb=_verb(request),
+        path=masking.path(path),
+        body=masking.output(body, is_confidential=hidden),
+        code=code,
+        error=error,
+        has_effect=has_effect,
+    )
+
+
+def _without_quotes(status: JsonObject) -> JsonObject:
+    """Return the rejection of an object of a confidential kind without the values that the server quotes."""
+    kept = {name: value for name, value in status.items() if name != "details"}
+    return {**kept, "message": without_quoted_values(str(status.get("message") or ""))}
+
+
+def _verb(request: Request) -> str:
+    if request.method == "PATCH":
+        return "apply" if request.headers.get("content-type", "").startswith(_APPLY) else "patch"
+    return {"POST": "create", "PUT": "update", "DELETE": "delete"}.get(request.method, request.method.lower())
+
+
+def _has_effect(request: Request, answer: Any, states: dict[Any, JsonObject]) -> bool:
+    """Return whether an object differs from what the run has read of it; true if that is not known."""
+    before = states.get(_key_of(answer)) if isinstance(answer, dict) else None
+    if before is None or request.method == "DELETE":
+        return True
+    return _content(before) != _content(answer)
+
+
+def _content(document: JsonObject) -> JsonObject:
+    """Return an object without the fields that change with every write."""
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict):
+        return document
+    return {**document, "metadata": {name: value for name, value in metadata.items() if name not in _BOOKKEEPING}}
+
+
+def _documents(body: bytes) -> Iterator[JsonObject]:
+    """Yield the objects of an answer: one, or those of a list."""
+    answer = _decoded(body)
+    if not isinstance(answer, dict):
+        return
+    items = answer.get("items")
+    if not isinstance(items, list):
+        yield answer
+        return
+    kind, version = str(answer.get("kind") or "").removesuffix("List"), answer.get("apiVersion")
+    yield from ({"apiVersion": version, "kind": kind, **one} for one in items if isinstance(one, dict))
+
+
+def _key_of(document: JsonObject) -> tuple[str, str, str, str] | None:
+    """Return group, kind, namespace and name of an object; ``None`` for a document that is not a whole object."""
+    kind, metadata = document.get("kind"), document.get("metadata")
+    if not isinstance(metadata, dict) or not metadata.get("name") or kind in (None, "PartialObjectMetadata", "Status"):
+        return None
+    group = str(document.get("apiVersion") or "").rpartition("/")[0]
+    return group, str(kind), str(metadata.get("namespace") or ""), str(metadata["name"])
+
+
+def _decoded(data: bytes) -> Any:
+    try:
+        return decode_json(data) if data else None
+    except DecodeError:
+        return None
+
+
+def _slim(document: JsonObject, manager: str) -> JsonObject:
+    """Return an object with only those managed fields that decide what an apply of the operator does."""
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict):
+        return document
+    entries = metadata.get("managedFields")
+    own = [one for one in entries or () if (one.get("manager"), one.get("operation")) == (manager, "Apply")]
+    kept = {name: value for name, value in metadata.items() if name != "managedFields"}
+    return {**document, "metadata": {**kept, **({"managedFields": own} if own else {})}}
+
+
+class Masking:
+    """Replaces secrets in the documents of one recording."""
+
+    def __init__(self, redactor: Redactor | None, values: Iterable[tuple[str, bytes]]) -> None:
+        #: What masks the contents of Secrets; ``None`` if the process knows none.
+        self._redactor = redactor
+        found: dict[str, str] = {}
+        for name, value in values:
+            if len(value) >= SHORTEST:
+                found.setdefault(value.decode("utf-8", "replace"), _placeholder(name, encoded=False))
+                found.setdefault(b64encode(value).decode(), _placeholder(name, encoded=True))
+        #: What stands for a value of a Secret in an object that was read; the longest first, one may contain another.
+        self._placeholders = {text: found[text] for text in sorted(found, key=len, reverse=True)}
+        #: Values of fields that are named like a password.
+        self._named: set[str] = set()
+
+    def learn(self, value: Any) -> None:
+        """Remember the values of fields that are named like a password, to mask them wherever they occur."""
+        for name, one in _named_values(value):
+            if is_confidential_name(name) and one.__class__ is str and len(one) >= REMEMBERED:
+                self._named.add(one)
+
+    def path(self, path: str) -> str:
+        """Return a path without secrets; its words are public."""
+        return path if self._redactor is None else self._redactor.name(path)
+
+    def input(self, document: JsonObject, *, is_confidential: bool) -> JsonObject:
+        """Return an object that was read."""
+        if is_confidential:
+            return self._with_placeholders(document)
+        found: JsonObject = self._masked(document, self._placeholders)
+        return found
+
+    def output(self, body: Any, *, is_confidential: bool) -> Any:
+        """Return the body of a request."""
+        if not is_confidential:
+            return self.value(body)
+        return self._with_placeholders(body) if isinstance(body, dict) else MASK if body is not None else None
+
+    def value(self, value: Any) -> Any:
+        """Return a JSON value."""
+        return self._masked(value, {})
+
+    def _with_placeholders(self, document: JsonObject) -> JsonObject:
+        """Return an object of a confidential kind: the names of its values, but not the values."""
+        shown = ("apiVersion", "kind", "metadata", "type", "immutable")
+        kept = {name: self.value(value) for name, value in document.items() if name in shown}
+        for part in ("data", "stringData"):
+            if isinstance(values := document.get(part), dict):
+                kept[part] = {name: _placeholder(name, encoded=part == "data") for name in values}
+        return kept
+
+    def _text(self, text: str, placeholders: dict[str, str]) -> str:
+        for secret, placeholder in placeholders.items():
+            text = text.replace(secret, placeholder)
+        for secret in self._named:
+            text = text.replace(secret, MASK)
+        return without_credentials(text if self._redactor is None else self._redactor.text(text))
+
+    def _masked(self, value: Any, placeholders: dict[str, str]) -> Any:
+        if value.__class__ is str:
+            return self._text(value, placeholders)
+        if value.__class__ is list:
+            return [self._masked(one, placeholders) for one in value]
+        if value.__class__ is not dict:
+            return value
+        hides_value = _is_named_confidentially(value)
+        return {
+            self._text(name, placeholders): MASK
+            if one.__class__ is str and (is_confidential_name(name) or (hides_value and name == _VALUE))
+            else self._masked(one, placeholders)
+            for name, one in value.items()
+            if name != _LAST_APPLIED
+        }
+
+
+def _named_values(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every value of a document with the name of its field, or of its element for ``value``."""
+    if value.__class__ is list:
+        for one in value:
+            yield from _named_values(one)
+    elif value.__class__ is dict:
+        for name, one in value.items():
+            yield (str(value["name"]) if name == _VALUE and _is_named_confidentially(value) else name), one
+            yield from _named_values(one)
+
+
+def _is_named_confidentially(element: JsonObject) -> bool:
+    named = element.get("name")
+    return isinstance(named, str) and is_confidential_name(named)
+
+
+def _placeholder(name: str, *, encoded: bool) -> str:
+    text = f"replaced-{name}"
+    return b64encode(text.encode()).decode() if encoded else text

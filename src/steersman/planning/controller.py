@@ -1,0 +1,92 @@
+"""`PlannedController`: an ordinary controller whose runs are counted, bounded, and known by name."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from steersman.controller.controller import Controller
+from steersman.controller.declaration import Reconciler
+from steersman.controller.keys.key_state import ReconcileRequest
+from steersman.controller.options import ControllerOptions
+from steersman.controller.reports.causes import Cause
+from steersman.history.records import CauseType, ObjectName, Reconcile, Result
+from steersman.objects.identity import ObjectKey
+from steersman.objects.resource import KubeObject
+from steersman.planning.changes import ChangeLog, RunOf, current_run
+
+K = TypeVar("K", bound=KubeObject)
+
+#: Runs of one object after which it counts as one that never rests.
+MOST_RUNS = 25
+#: Results of a run that may be different if something else changes.
+_WORTH_ANOTHER_TRY = frozenset({Result.FAILED, Result.RETRY, Result.CONFLICT})
+
+
+class PlannedController(Controller[K]):
+    """Runs one reconciler for the chosen objects until none of them changes anything any more."""
+
+    def __init__(
+        self, reconciler: Reconciler[K], options: ControllerOptions, log: ChangeLog, choose: Callable[[ObjectKey], bool]
+    ) -> None:
+        super().__init__(reconciler, options)
+        self._log = log
+        self._choose = choose
+        #: The last run of each object, and how many changes the plan had before it, of this object and in all.
+        self.last: dict[ObjectKey, Reconcile] = {}
+        self.run_counts_by_key: dict[ObjectKey, int] = {}
+        self._changes_before: dict[ObjectKey, tuple[int, int]] = {}
+        #: Objects that did not come to rest.
+        self.restless: set[ObjectKey] = set()
+        #: Objects that do not decode, with the reason.
+        self.malformed: dict[ObjectKey, str] = {}
+
+    def run_of(self, key: ObjectKey) -> RunOf:
+        """Return the name of an object's runs."""
+        return RunOf(self.reconciler.name, ObjectName(self.reconciler.resource.gvk.kind, *key))
+
+    def ended(self, reconcile: Reconcile) -> None:
+        """Record the end of a run."""
+        key = reconcile.object.key
+        self.last[key] = reconcile
+        self.run_counts_by_key[key] = self.run_counts_by_key.get(key, 0) + 1
+
+    async def _process(self, request: ReconcileRequest) -> None:
+        key = request.key
+        if not self._choose(key):
+            return
+        if self.run_counts_by_key.get(key, 0) >= MOST_RUNS:
+            self.restless.add(key)
+            return
+        self._changes_before[key] = self._counts(key)
+        token = current_run.set(self.run_of(key))
+        try:
+            await super()._process(request)
+        finally:
+            current_run.reset(token)
+
+    def _counts(self, key: ObjectKey) -> tuple[int, int]:
+        return self._log.counts.get(self.run_of(key), 0), self._log.total
+
+    def is_restless(self, key: ObjectKey) -> bool:
+        """Return whether an object did not come to rest: it ran too often, or triggers itself again and again."""
+        state = self._states.find(key)
+        return key in self.restless or (state is not None and state.cool_until is not None)
+
+    def run_again(self) -> bool:
+        """Queue the objects whose timers and retries would change something; return whether there are any.
+
+        Nothing waits for a timer. A run that asked for another one later gets it at once if it changed something; one
+        that failed gets it if anything changed since it began.
+        """
+        due = [key for key, reconcile in self.last.items() if self._is_due(key, reconcile)]
+        for key in due:
+            self.queue.add(key, causes=(Cause(CauseType.TIMER),))
+        return bool(due)
+
+    def _is_due(self, key: ObjectKey, reconcile: Reconcile) -> bool:
+        if self.is_restless(key):
+            return False
+        own, all_ = self._counts(key)
+        own_before, all_before = self._changes_before.get(key, (0, 0))
+        if reconcile.result in _WORTH_ANOTHER_TRY:
+            return all_ > all_before
+        return reconcile.next.at is not None and own > own_before

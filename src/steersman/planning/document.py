@@ -1,0 +1,100 @@
+"""A plan as a JSON document, for programs and for comparing two versions of an operator."""
+
+from steersman.history.records import FieldChange, ObjectName, Result
+from steersman.json_types import JsonObject
+from steersman.objects.codec import decode_json
+from steersman.planning.plan import Action, Call, Change, Plan, PlannedObject
+
+
+def plan_document(plan: Plan) -> JsonObject:
+    """Return a plan as a JSON document."""
+    return {
+        "operators": list(plan.operators),
+        "summary": {
+            "objects": len(plan.objects),
+            "leftOut": plan.left_out,
+            **{f"{action.value}s": plan.count(action) for action in Action},
+            "failures": len(plan.failures),
+            "isEmpty": plan.is_empty,
+            "seconds": round(plan.seconds, 3),
+        },
+        "changes": list(map(_change, plan.changes)),
+        "objects": list(map(_object, plan.objects)),
+        "notCalled": list(map(_call, plan.calls)),
+        "notes": list(plan.notes),
+    }
+
+
+def _object(one: PlannedObject) -> JsonObject:
+    return _present(
+        {
+            **_name(one.object),
+            "controller": one.controller,
+            "result": one.result.value,
+            "message": one.message,
+            "waitsFor": None if one.waits_for is None else _name(one.waits_for),
+            "runs": one.runs,
+            "isAtRest": one.is_at_rest,
+            "changes": list(map(_change, one.changes)),
+            "notCalled": list(map(_call, one.calls)),
+        }
+    )
+
+
+def _change(change: Change) -> JsonObject:
+    return _present(
+        {
+            "action": change.action.value,
+            "apiVersion": change.api_version,
+            **_name(change.object),
+            "fields": [_present(one._asdict()) for one in change.fields],
+            "isCascade": change.is_cascade,
+            "judgedLocally": change.judged_locally,
+            "before": decode_json(change.before) if change.before else None,
+            "after": decode_json(change.after) if change.after else None,
+        }
+    )
+
+
+def _call(call: Call) -> JsonObject:
+    return {"system": call.system, "description": call.description, "count": call.count}
+
+
+def _name(name: ObjectName) -> JsonObject:
+    return _present({"kind": name.kind, "namespace": name.namespace, "name": name.name})
+
+
+def _present(document: JsonObject) -> JsonObject:
+    """Return a document without empty texts and absent values."""
+    return {key: value for key, value in document.items() if value not in ("", None)}
+
+
+def read_objects(document: JsonObject) -> tuple[PlannedObject, ...]:
+    """Return the planned objects of a document, such as one that another version of the operator has printed."""
+    return tuple(
+        PlannedObject(
+            controller=one["controller"],
+            object=_read_name(one),
+            changes=tuple(map(_read_change, one["changes"])),
+            result=Result(one["result"]),
+            message=one.get("message", ""),
+            runs=one["runs"],
+            is_at_rest=one["isAtRest"],
+        )
+        for one in document["objects"]
+    )
+
+
+def _read_change(document: JsonObject) -> Change:
+    return Change(
+        action=Action(document["action"]),
+        object=_read_name(document),
+        api_version=document["apiVersion"],
+        fields=tuple(
+            FieldChange(one["path"], one.get("before", ""), one.get("after", "")) for one in document["fields"]
+        ),
+    )
+
+
+def _read_name(document: JsonObject) -> ObjectName:
+    return ObjectName(document["kind"], document.get("namespace", ""), document["name"])

@@ -1,0 +1,354 @@
+"""`make_plan`: runs operators against a shadow of a cluster until they rest, and returns what they changed.
+
+Order: definitions, caches, controllers, rest. The definitions of the operators' kinds are planned first, because the
+operators' objects are judged by them. Leader election, webhooks, servers and background functions are not started.
+
+Rest: no key is queued, running or held, no request is under way, the caches have everything that was written, and no
+timer or retry would change anything (`PlannedController.run_again`). A key that keeps changing something is cut off
+after `MOST_RUNS` runs and reported.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from steersman.client.client import Client
+from steersman.clock import Clock
+from steersman.concurrency import background
+from steersman.controller.declaration import Reconciler
+from steersman.controller.options import ControllerOptions, EventKind
+from steersman.errors import ConfigError, Forbidden, SteersmanError, WaitTimeout
+from steersman.history.history import History, HistoryLimits
+from steersman.history.records import Reconcile, Result
+from steersman.informer.informer import Informer
+from steersman.informer.informers import Informers
+from steersman.informer.list_watch_driver import ApiConnection
+from steersman.manager.definitions import definitions_of
+from steersman.manager.install import apply_definition
+from steersman.manager.operator import Operator
+from steersman.objects.codec import decode_json
+from steersman.objects.identity import ObjectKey
+from steersman.objects.resource import KubeObject, Unstructured
+from steersman.planning.assembly import Assembly, Redaction, counted
+from steersman.planning.changes import Place, RunOf
+from steersman.planning.controller import PlannedController
+from steersman.planning.plan import Change, Plan, PlannedObject
+from steersman.planning.read_only import ReadOnlyTransport
+from steersman.planning.services import Call as MissedCall
+from steersman.planning.services import PlannedServices
+from steersman.planning.shadow import DEFINITION_RESOURCE, Shadow
+from steersman.planning.transport import PlanningTransport
+from steersman.planning.writes import PlannedWrites
+from steersman.randomness import Randomness
+from steersman.transport.base import Transport
+from steersman.transport.services import HttpServices
+
+_log = logging.getLogger("steersman.planning")
+
+#: Looks in a row without a change that count as rest, and seconds between looks.
+_REST_LOOKS, _REST_PAUSE = 3, 0.005
+_ONLY_LISTENERS = HistoryLimits(per_object=1, records=1)
+
+#: Called with the number of objects planned so far, and of those known.
+Progress = Callable[[int, int], None]
+
+
+class PlanOptions(Struct, frozen=True, kw_only=True):
+    """What is planned, and how."""
+
+    #: The namespaces to plan; empty for all.
+    namespaces: tuple[str, ...] = ()
+    #: Objects to plan: kind and name; empty for all.
+    objects: tuple[tuple[str, str], ...] = ()
+    #: Plan only objects with these labels.
+    selector: str = ""
+    #: Plan at most this many objects of each reconciler; 0 for all.
+    limit: int = 0
+    #: Judge writes by the rules of the embedded server alone: the live cluster is only read.
+    offline: bool = False
+    #: Plan the definitions of the operators' kinds, too, and judge objects by them.
+    definitions: bool = True
+    #: Seconds that caches get to sync.
+    sync_timeout: float = 120.0
+    #: Makes the hashes of Secrets comparable between two plans; random if empty.
+    hash_key: bytes = b""
+
+
+class _NoEvents:
+    """Drops events: the runs that record them are in the plan."""
+
+    def record(self, obj: KubeObject | Unstructured, type_: EventKind, reason: str, note: str) -> None:
+        """Drop an event."""
+
+
+async def make_plan(  # noqa: PLR0913 - the collaborators of a plan, by name
+    operators: Sequence[Operator],
+    transport: Transport,
+    options: PlanOptions | None = None,
+    *,
+    clock: Clock,
+    services: HttpServices | None = None,
+    pause: Callable[[], Awaitable[None]] | None = None,
+    on_progress: Progress = lambda *_: None,
+) -> Plan:
+    """Return what operators would do to the cluster behind a transport, without doing it.
+
+    ``pause`` lets other tasks run; by default a few milliseconds pass. Raises ``ConfigError`` for an operator that
+    declares that it cannot be planned, and the server's error if a kind cannot be read.
+    """
+    for operator in operators:
+        if operator.not_planned:
+            raise ConfigError(f"operator {operator.name!r} cannot be planned: {operator.not_planned}")
+    planner = _Planner(operators, transport, options or PlanOptions(), clock=clock, services=services)
+    if pause is not None:
+        planner.pause = pause
+    planner.on_progress = on_progress
+    return await planner.run()
+
+
+class _Planner:
+    """One plan."""
+
+    def __init__(
+        self,
+        operators: Sequence[Operator],
+        transport: Transport,
+        options: PlanOptions,
+        *,
+        clock: Clock,
+        services: HttpServices | None,
+    ) -> None:
+        self._operators = tuple(operators)
+        self._options = options
+        self._clock = clock
+        self._closed_services = HttpServices(clock) if services is None else None
+        doubles = {url: one for operator in operators for url, one in operator.planned_services.items()}
+        self._services = PlannedServices(services or self._closed_services or HttpServices(clock), clock, doubles)
+        self._live = ReadOnlyTransport(transport)
+        self._definitions = definitions_of(_custom_kinds(operators))
+        self._shadow = Shadow(self._live, clock=clock, definitions=[one.content for one in self._definitions])
+        self._writes = PlannedWrites(None if options.offline else self._live, self._shadow)
+        self._transport = PlanningTransport(self._live, self._shadow, self._writes)
+        self._connection = ApiConnection(self._transport, clock, Randomness())
+        self._controllers: list[PlannedController[Any]] = []
+        self._notes: dict[str, None] = {}
+        self._left_out: set[tuple[str, ObjectKey]] = set()
+        self.pause: Callable[[], Awaitable[None]] = lambda: clock.sleep(_REST_PAUSE)
+        self.on_progress: Progress = lambda *_: None
+
+    async def run(self) -> Plan:
+        """Plan the definitions, run the controllers to rest, and return the difference."""
+        started = self._clock.monotonic()
+        async with AsyncExitStack() as stack:
+            if self._closed_services is not None:
+                stack.push_async_callback(self._closed_services.close)
+            stack.push_async_callback(self._services.close)
+            stack.push_async_callback(self._transport.close)
+            if self._options.definitions:
+                await self._plan_definitions()
+            informers = Informers(self._connection)
+            self._controllers = [
+                self._controller(operator, reconciler, informers)
+                for operator in self._operators
+                for reconciler in operator.reconcilers
+            ]
+            self._note_what_is_left_out()
+            await stack.enter_async_context(background(informers.run(), name="informers"))
+            await self._sync()
+            await stack.enter_async_context(background(self._run_controllers(), name="controllers"))
+            await self._rest()
+        return self._plan(self._clock.monotonic() - started)
+
+    async def _plan_definitions(self) -> None:
+        """Plan the definitions as the operator would install them, by the embedded server's rules."""
+        offline = PlannedWrites(None, self._shadow)
+        transport = PlanningTransport(self._live, self._shadow, offline)
+        for definition in definitions_of(kind for operator in self._operators for kind in operator.kinds):
+            client = Client(transport, field_manager=self._operators[0].name, clock=self._clock)
+            applied = await apply_definition(client, definition, is_converted=False)
+            before = self._shadow.log.before.get(Place(DEFINITION_RESOURCE, "", applied.name), b"")
+            if before is None or (before and decode_json(before)["spec"] != applied.content["spec"]):
+                self._writes.local_resources.add(applied.name)
+
+    def _controller(
+        self, operator: Operator, reconciler: Reconciler[Any], informers: Informers
+    ) -> PlannedController[Any]:
+        history = History(_ONLY_LISTENERS)
+        client = Client(self._transport, field_manager=operator.name, clock=self._clock)
+        options = ControllerOptions(
+            client=client,
+            informers=informers,
+            events=_NoEvents(),
+            clock=self._clock,
+            services=self._services,
+            carry_out=self._services.carry_out,
+            namespaces=self._options.namespaces,
+            history=history,
+        )
+        controller = PlannedController(
+            _selected(reconciler, self._options.selector), options, self._shadow.log, self._chooser(reconciler)
+        )
+        history.listen(controller.ended)
+        controller.attach()
+        return controller
+
+    def _chooser(self, reconciler: Reconciler[Any]) -> Callable[[ObjectKey], bool]:
+        """Return the function that decides which objects of a reconciler are planned."""
+        resource = reconciler.resource
+        kinds = {resource.gvk.kind.lower(), resource.plural, resource.singular, *resource.short_names}
+        named = self._options.objects
+        names = {name for kind, name in named if kind.lower() in kinds}
+        limit = self._options.limit
+        chosen: set[ObjectKey] = set()
+
+        def choose(key: ObjectKey) -> bool:
+            if named and key.name not in names:
+                return False
+            if limit and key not in chosen and len(chosen) >= limit:
+                self._left_out.add((reconciler.name, key))
+                return False
+            chosen.add(key)
+            return True
+
+        return choose
+
+    def _note_what_is_left_out(self) -> None:
+        for operator in self._operators:
+            for function in operator.background_functions:
+                name = getattr(function, "__qualname__", repr(function))
+                self._notes[f"not run: background function {name} of operator {operator.name}"] = None
+
+    # Waiting.
+
+    async def _sync(self) -> None:
+        """Wait until the caches are complete; raise what the server says if one cannot be read."""
+        deadline = self._clock.monotonic() + self._options.sync_timeout
+        informers = [one for controller in self._controllers for one in controller.required_informers()]
+        while late := [one for one in informers if not one.is_synced]:
+            for informer in late:
+                _raise_refusal(informer)
+            if self._clock.monotonic() > deadline:
+                reasons = "; ".join(f"{one.resource.gvk}: {one.freshness().reason}" for one in late)
+                raise WaitTimeout(f"caches did not sync in {self._options.sync_timeout:g} s: {reasons}")
+            await self.pause()
+        for controller in self._controllers:
+            await controller.wait_synced(within=self._options.sync_timeout)
+
+    async def _run_controllers(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for controller in self._controllers:
+                tasks.create_task(controller.run(), name=f"controller/{controller.reconciler.name}")
+
+    async def _rest(self) -> None:
+        """Wait until nothing would change any more."""
+        quiet, version = 0, -1
+        while True:
+            await self.pause()
+            self.on_progress(sum(len(one.last) for one in self._controllers), self._known())
+            now = self._shadow.server.objects.version
+            quiet = quiet + 1 if now == version and self._is_idle() else 0
+            version = now
+            if quiet >= _REST_LOOKS:
+                due = [controller.run_again() for controller in self._controllers]
+                if not any(due):
+                    return
+                quiet = 0
+
+    def _is_idle(self) -> bool:
+        busy = self._live.pending or self._shadow.server.hub.has_news
+        return not busy and all(controller.is_idle for controller in self._controllers)
+
+    def _known(self) -> int:
+        found = (controller.find(controller.reconciler.kind) for controller in self._controllers)
+        return sum(len(informer.store) for informer in found if informer is not None)
+
+    # The result.
+
+    def _plan(self, seconds: float) -> Plan:
+        assembly = Assembly(self._shadow, Redaction(self._options.hash_key or None))
+        changes = assembly.changes_by_run()
+        calls: dict[RunOf | None, list[MissedCall]] = {}
+        for call in self._services.calls:
+            calls.setdefault(call.run, []).append(call)
+        objects = [
+            _planned(controller, key, changes, calls)
+            for controller in self._controllers
+            for key in dict.fromkeys([*controller.last, *controller.restless])
+        ]
+        for reason in dict.fromkeys(self._shadow.log.judged_locally.values()):
+            if "webhook" in reason:
+                self._notes[f"judged without admission webhooks: {reason}"] = None
+        return Plan(
+            operators=tuple(operator.name for operator in self._operators),
+            objects=tuple(sorted(objects, key=lambda one: (one.object.kind, one.object))),
+            changes=tuple(changes.pop(None, ())),
+            calls=counted(self._services.calls),
+            notes=tuple(self._notes),
+            left_out=len(self._left_out),
+            seconds=seconds,
+        )
+
+
+def _planned(
+    controller: PlannedController[Any],
+    key: ObjectKey,
+    changes: dict[RunOf | None, list[Change]],
+    calls: dict[RunOf | None, list[MissedCall]],
+) -> PlannedObject:
+    run = controller.run_of(key)
+    last = controller.last.get(key)
+    return PlannedObject(
+        controller=run.controller,
+        object=run.object,
+        changes=tuple(changes.get(run, ())),
+        calls=counted(calls.get(run, ())),
+        result=Result.DONE if last is None else last.result,
+        message="" if last is None else _reason(last),
+        waits_for=None if last is None else last.next.waits_for,
+        runs=controller.run_counts_by_key.get(key, 0),
+        is_at_rest=not controller.is_restless(key),
+    )
+
+
+def _reason(reconcile: Reconcile) -> str:
+    if reconcile.reason and reconcile.message and not reconcile.message.startswith(reconcile.reason):
+        return f"{reconcile.reason}: {reconcile.message}"
+    return reconcile.message or reconcile.reason
+
+
+def _custom_kinds(operators: Iterable[Operator]) -> list[type[KubeObject]]:
+    """Return every kind that operators reconcile, own or watch."""
+    found: dict[type[KubeObject], None] = {}
+    for operator in operators:
+        found |= dict.fromkeys(operator.kinds)
+        for reconciler in operator.reconcilers:
+            found |= dict.fromkeys(reconciler.options.owns)
+    return list(found)
+
+
+def _selected(reconciler: Reconciler[Any], selector: str) -> Reconciler[Any]:
+    """Return a reconciler that is limited to objects with these labels."""
+    if not selector:
+        return reconciler
+    both = ",".join(one for one in (reconciler.options.selector, selector) if one)
+    limited: Reconciler[Any] = Reconciler(
+        reconciler.name,
+        reconciler.kind,
+        reconciler.function,
+        finalizer=reconciler.finalizer,
+        options=replace(reconciler.options, selector=both),
+    )
+    limited.cleanup_function, limited.error_function = reconciler.cleanup_function, reconciler.error_function
+    return limited
+
+
+def _raise_refusal(informer: Informer[Any]) -> None:
+    """Raise the server's error if waiting longer does not help."""
+    error: SteersmanError | None = informer.freshness().error
+    if isinstance(error, Forbidden):
+        raise error

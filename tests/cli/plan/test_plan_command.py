@@ -1,0 +1,143 @@
+"""`steer plan`, on a server in a process of its own: exit codes, formats, two versions side by side."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from steersman.cli import main
+from tests.cli.conftest import RunningServer
+from tests.support.kubectl import KUBECTL
+
+_SHIP = """\
+apiVersion: sea.mock.com/v1
+kind: Ship
+metadata: {name: NAME, namespace: default}
+"""
+_RECONCILER = '''"""The reconciler of Ship."""
+
+from steersman import Context, meta
+from steersman.kinds.core_v1 import ConfigMap
+
+from fleet.api.ship_v1 import Ship
+from fleet.operator import operator
+
+
+@operator.reconciler(Ship, owns=[ConfigMap])
+async def reconcile(ship: Ship, ctx: Context[Ship]) -> None:
+    """Keep a log."""
+    await ctx.apply(ConfigMap(meta(ship.name), data={"log": "one"}))
+'''
+
+
+def steer(*arguments: str) -> Result:
+    """Call a command."""
+    return CliRunner().invoke(main, arguments)
+
+
+def kubectl(*arguments: str, text: str = "") -> str:
+    """Call kubectl."""
+    made = subprocess.run([KUBECTL, *arguments], input=text, capture_output=True, text=True, check=True)  # noqa: S603 - the test's own tool
+    return made.stdout
+
+
+@pytest.fixture
+def ships(server: RunningServer, project: Path) -> Path:
+    """Return a project whose CRD is installed, with one ship that was not reconciled yet."""
+    (project / "fleet/reconcilers/ship_reconciler.py").write_text(_RECONCILER, encoding="utf-8")
+    installed = steer("install", "--yes")
+    assert installed.exit_code == 0, installed.output
+    kubectl("apply", "-f", "-", text=_SHIP.replace("NAME", "a"))
+    assert server.url
+    return project
+
+
+def test_a_plan_is_shown_and_nothing_is_written(ships: Path) -> None:
+    """Exit code 2 says that there is something to do; a second plan says the same."""
+    for _ in range(2):
+        found = steer("plan")
+        assert found.exit_code == 2, found.output
+        lines = found.stdout.splitlines()
+        assert lines[0] == "Ship default/a"
+        assert lines[1] == "  + ConfigMap a  1 key"
+        assert lines[-1].startswith("1 object planned in ")
+        assert lines[-1].endswith(" Nothing was written.")
+    assert "configmap/a" not in kubectl("get", "configmaps", "-o", "name")
+    assert ships.exists()
+
+
+@pytest.mark.usefixtures("ships")
+def test_a_plan_without_changes_ends_with_zero() -> None:
+    """CI asks whether there is anything to do."""
+    kubectl("delete", "ship", "a")
+    found = steer("plan")
+    assert found.exit_code == 0, found.output
+    assert found.stdout.startswith("0 objects planned in ")
+
+
+@pytest.mark.usefixtures("ships")
+def test_programs_read_json_and_yaml() -> None:
+    """Both have the whole object that would be created."""
+    by_json, by_yaml = steer("plan", "-o", "json"), steer("plan", "-o", "yaml", "ship/a", "-n", "default")
+    assert by_json.exit_code == by_yaml.exit_code == 2, by_json.output + by_yaml.output
+    for plan in (json.loads(by_json.stdout), yaml.safe_load(by_yaml.stdout)):
+        assert plan["summary"]["creates"] == 1
+        [ship] = plan["objects"]
+        created = next(change for change in ship["changes"] if change["kind"] == "ConfigMap")
+        assert created["action"] == "create"
+        assert created["after"]["data"] == {"log": "one"}
+
+
+@pytest.mark.usefixtures("ships")
+def test_two_versions_are_compared(tmp_path: Path) -> None:
+    """An upgrade is reviewed by what it does differently, not by what both do."""
+    other = tmp_path / "other"
+    shutil.copytree(Path.cwd(), other)
+    same = steer("plan", "--against", str(other))
+    assert same.exit_code == 0, same.output
+    assert same.stdout == f"The operator here and the one in {other} do the same.\n"
+    reconciler = other / "fleet/reconcilers/ship_reconciler.py"
+    reconciler.write_text(_RECONCILER.replace('"one"', '"two"'), encoding="utf-8")
+    found = steer("plan", "--against", str(other))
+    assert found.exit_code == 2, found.output
+    assert found.stdout.splitlines() == [
+        "Ship default/a",
+        f"  only in {other}:",
+        "    + ConfigMap a  data.log two",
+        "  only here:",
+        "    + ConfigMap a  data.log one",
+        "1 object is planned differently. Nothing was written.",
+    ]
+
+
+@pytest.mark.usefixtures("ships")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--no-such-option"], "No such option"),
+        (["ship"], "'ship' is not KIND/NAME"),
+        (["no.such.module:operator"], "cannot import"),
+        (["--context", "nowhere"], "nowhere"),
+        (["-l", "a in"], "a in"),
+    ],
+)
+def test_a_mistake_is_not_mistaken_for_changes(arguments: list[str], said: str) -> None:
+    """Elsewhere wrong usage ends with 2; here 2 means changes."""
+    found = steer("plan", *arguments)
+    assert found.exit_code == 1, found.output
+    assert said in found.output
+
+
+@pytest.mark.usefixtures("ships")
+def test_deploy_shows_the_plan_before_it_asks() -> None:
+    """Also where a context is named: the answer depends on what the plan shows."""
+    arguments = ["deploy", "--image", "fleet:1", "--plan", "--no-wait", "--context", "steersman"]
+    refused = CliRunner().invoke(main, arguments, input="n\n")
+    assert refused.exit_code == 1
+    assert "+ ConfigMap a  1 key" in refused.stdout
+    assert "nothing was changed" in refused.stderr
+    assert "deployment" not in kubectl("get", "deployments", "-A", "-o", "name")

@@ -1,0 +1,536 @@
+"""What a plan shows, what it never does, and what it says about what it cannot know."""
+
+import logging
+from collections.abc import Awaitable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from steersman import (
+    Blocked,
+    Context,
+    Deny,
+    Model,
+    Operator,
+    Permanent,
+    Resource,
+    Retry,
+    Status,
+    custom_resource,
+    meta,
+)
+from steersman.apiserver.resources.request_context import User
+from steersman.client.interfaces import Ref
+from steersman.errors import ConfigError, Forbidden
+from steersman.history.records import Result
+from steersman.kinds.core_v1 import ConfigMap, Namespace, Pod, Secret
+from steersman.kinds.events_v1 import Event
+from steersman.manager.definitions import definitions_of
+from steersman.planning import Plan, PlanOptions, make_plan
+from steersman.planning.plan import Action
+from steersman.protocol.http import Exchange, Request, Response
+from steersman.testing import Cluster, FakeClock
+from steersman.transport.in_memory import InMemoryTransport
+from tests.support.worlds import done, planned, world_of
+
+
+class PageSpec(Model):
+    """What is wanted."""
+
+    text: str = ""
+    copies: int = 1
+
+
+class PageStatus(Status):
+    """What is."""
+
+    copies: int = 0
+
+
+@custom_resource("planning.example.com/v1")
+class Page(Resource[PageSpec, PageStatus]):
+    """A page with copies."""
+
+
+def page_operator(suffix: str = "") -> Operator:
+    """Return an operator that keeps copies of a page in ConfigMaps."""
+    operator = Operator("pages")
+
+    @operator.reconciler(Page, owns=[ConfigMap])
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        for number in range(page.spec.copies):
+            await ctx.apply(ConfigMap(meta(f"{page.name}-{number}"), data={"text": page.spec.text + suffix}))
+        await ctx.prune(ConfigMap)
+        page.status.copies = len(ctx.owned(ConfigMap))
+        ctx.event("Copied", "it is there")
+        ctx.condition("Ready", True, "Copied")  # noqa: FBT003 - reads as the condition it is
+
+    @reconcile.cleanup
+    async def cleanup(page: Page, ctx: Context[Page]) -> None:
+        pass
+
+    return operator
+
+
+def page(name: str = "a", text: str = "x", copies: int = 1) -> Page:
+    """Return a page."""
+    return Page(meta(name), PageSpec(text=text, copies=copies))
+
+
+def lines(plan: Plan) -> list[str]:
+    """Return what a plan does, one line for each object."""
+    return [f"{change.action} {change.object}" for change in plan.all_changes]
+
+
+async def create(cluster: Cluster, *pages: Page) -> None:
+    """Create pages, as a user would."""
+    await cluster.install(Page)
+    for one in pages:
+        await cluster.client.create(one)
+
+
+class Requests:
+    """An app that keeps the requests which pass through it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._app = cluster.server
+        self.seen: list[Request] = []
+
+    def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Record a request, and pass it on."""
+        self.seen.append(request)
+        return self._app.handle(request, exchange)
+
+
+async def test_a_plan_has_creates_changes_and_the_status(cluster: Cluster) -> None:
+    """All that the operator would write: its children, its finalizer, its status."""
+    await create(cluster, page())
+    plan = await cluster.plan(page_operator())
+    assert lines(plan) == ["create ConfigMap default/a-0", "change Page default/a"]
+    [one] = plan.objects
+    assert {field.path for field in one.changes[1].fields} >= {"metadata.finalizers", "status.copies"}
+    assert (one.result, one.is_at_rest) == (Result.DONE, True)
+    assert not plan.is_empty
+    assert plan.exit_code == 2
+
+
+@pytest.mark.parametrize("offline", [False, True])
+async def test_nothing_is_written(cluster: Cluster, fake_clock: FakeClock, *, offline: bool) -> None:
+    """No object, no Event, no Lease: only reads and dry runs reach the server, and offline only reads."""
+    await create(cluster, page(), page("b", copies=3))
+    requests = Requests(cluster)
+    version = cluster.server.objects.version
+    transport = InMemoryTransport(requests, clock=fake_clock)
+    options = PlanOptions(offline=offline)
+    plan = await make_plan([page_operator()], transport, options, clock=fake_clock, pause=fake_clock.settle)
+    assert len(plan.all_changes) == 6
+    assert cluster.server.objects.version == version
+    assert cluster.list(Event) == []
+    writes = [request for request in requests.seen if request.method != "GET"]
+    assert bool(writes) is not offline
+    assert all("dryRun=All" in request.target for request in writes)
+    await transport.close()
+
+
+async def test_after_rest_the_plan_is_empty(cluster: Cluster) -> None:
+    """The smallest test of an operator: it leaves nothing to do."""
+    await create(cluster, page(), page("b", copies=3))
+    async with cluster.running(page_operator()):
+        await cluster.settle()
+    plan = await cluster.plan(page_operator())
+    assert plan.is_empty, str(plan)
+    assert plan.exit_code == 0
+    assert [one.object.name for one in plan.objects] == ["a", "b"]
+
+
+async def test_an_upgrade_shows_every_write(cluster: Cluster) -> None:
+    """The upgrade oracle: the old version to rest, then the plan of the new one."""
+    await create(cluster, page(), page("b"))
+    async with cluster.running(page_operator()):
+        await cluster.settle()
+    plan = await cluster.plan(page_operator(suffix="!"))
+    assert lines(plan) == ["change ConfigMap default/a-0", "change ConfigMap default/b-0"]
+    [field] = plan.objects[0].changes[0].fields
+    assert str(field) == "data.text x → x!"
+
+
+async def test_deletes_take_what_they_own_with_them(cluster: Cluster) -> None:
+    """A finished cleanup ends the object, and the garbage collector its children, as far as they are known."""
+    await create(cluster, page(copies=2))
+    operator = page_operator()
+    async with cluster.running(operator):
+        await cluster.settle()
+    await cluster.client.delete(cluster.list(Page)[0])
+    plan = await cluster.plan(operator)
+    assert lines(plan) == [
+        "delete ConfigMap default/a-0",
+        "delete ConfigMap default/a-1",
+        "delete Page default/a",
+    ]
+    assert [change.is_cascade for change in plan.all_changes] == [True, True, False]
+
+
+async def test_pruned_children_are_deleted(cluster: Cluster) -> None:
+    """A delete of the operator's own is no cascade."""
+    await create(cluster, page(copies=2))
+    operator = page_operator()
+    async with cluster.running(operator):
+        await cluster.settle()
+    await cluster.client.patch(cluster.list(Page)[0], {"spec": {"copies": 1}})
+    plan = await cluster.plan(operator)
+    assert lines(plan) == ["delete ConfigMap default/a-1", "change Page default/a"]
+    assert not plan.all_changes[0].is_cascade
+
+
+async def test_later_reads_see_earlier_writes(cluster: Cluster) -> None:
+    """Also those of another object's reconciler, and also of kinds that are not watched."""
+    operator = Operator("chain")
+
+    @operator.reconciler(Page)
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        made = await ctx.get(Secret, page.name) or await ctx.create(Secret(meta(page.name), data={"k": b"v"}))
+        found = await ctx.client.get(Secret, page.name, page.namespace)
+        await ctx.patch(found, {"metadata": {"labels": {"seen": "yes"}}})
+        listed = [one async for one in ctx.client.list(Secret, label_selector="seen=yes")]
+        page.status.copies = len(listed)
+        assert made.uid == found.uid
+
+    await create(cluster, page())
+    plan = await cluster.plan(operator)
+    assert not plan.failures, str(plan)
+    assert lines(plan) == ["change Page default/a", "create Secret default/a"]
+    assert [field.after for field in plan.all_changes[0].fields if field.path == "status.copies"] == ["1"]
+    assert plan.all_changes[1].judged_locally == "it exists only in this plan"
+
+
+async def test_objects_in_a_planned_namespace_are_planned(cluster: Cluster) -> None:
+    """The live server would refuse them: it does not have the namespace."""
+    operator = Operator("tenants")
+
+    @operator.reconciler(Page)
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        await ctx.apply(Namespace(meta(f"tenant-{page.name}")), owned=False)
+        await ctx.apply(ConfigMap(meta("settings", namespace=f"tenant-{page.name}")), owned=False)
+
+    await create(cluster, page())
+    plan = await cluster.plan(operator)
+    assert not plan.failures, str(plan)
+    assert "create ConfigMap tenant-a/settings" in lines(plan)
+
+
+async def test_the_live_server_refuses_in_a_plan_what_it_would_refuse(cluster: Cluster) -> None:
+    """Admission of other programs counts: the plan fails where the operator would."""
+    guard = Operator("guard")
+
+    @guard.validate(ConfigMap)
+    async def good(config_map: ConfigMap, _ctx: object) -> None:
+        if (config_map.data or {}).get("text") == "bad":
+            raise Deny("text must not be bad")
+
+    async with cluster.running(guard):
+        await create(cluster, page(text="bad"), page("b"))
+        plan = await cluster.plan(page_operator())
+    [failed] = plan.failures
+    assert failed.object.name == "a"
+    assert "text must not be bad" in failed.message
+    assert plan.exit_code == 1
+    assert "create ConfigMap default/b-0" in lines(plan)
+
+
+async def test_a_plan_has_the_permissions_of_its_user(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A user who may not write is told so, by the object."""
+    await create(cluster, page())
+    reader = cluster.server.acting_as(User("reader", ("system:authenticated",)))
+    transport = InMemoryTransport(reader, clock=fake_clock)
+    with pytest.raises(Forbidden, match=r"pages\.planning\.example\.com"):
+        await make_plan([page_operator()], transport, clock=fake_clock, pause=fake_clock.settle)
+    await transport.close()
+
+
+async def test_a_reconciler_that_never_rests_is_reported(cluster: Cluster) -> None:
+    """Every run changes something: the plan says so instead of running forever."""
+    operator = Operator("restless")
+
+    @operator.reconciler(Page, owns=[ConfigMap])
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        known = await ctx.get(ConfigMap, page.name)
+        number = int((known.data or {})["n"]) + 1 if known is not None else 0
+        await ctx.apply(ConfigMap(meta(page.name), data={"n": str(number)}))
+        ctx.requeue_after(1)
+
+    await create(cluster, page())
+    plan = await cluster.plan(operator)
+    [one] = plan.failures
+    assert not one.is_at_rest
+    assert "does not come to rest" in str(plan)
+    assert plan.exit_code == 1
+
+
+async def test_steps_that_a_timer_separates_are_all_planned(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """No time passes, but a run that changed something and asks for another gets it."""
+    operator = Operator("steps")
+
+    @operator.reconciler(Page)
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        for name in ("one", "two", "three"):
+            if await ctx.client.try_get(ConfigMap, name, page.namespace) is None:
+                await ctx.create(ConfigMap(meta(name)))
+                ctx.requeue_after(60)
+                return
+        ctx.requeue_after(60)
+
+    await create(cluster, page())
+    now = fake_clock.now()
+    plan = await cluster.plan(operator)
+    assert [line for line in lines(plan) if "ConfigMap" in line] == [
+        "create ConfigMap default/one",
+        "create ConfigMap default/three",
+        "create ConfigMap default/two",
+    ]
+    assert plan.objects[0].is_at_rest
+    assert fake_clock.now() == now
+
+
+@pytest.mark.parametrize(
+    ("raised", "result", "said"),
+    [
+        (Retry("the database starts", after=5), Result.RETRY, "tries again later: the database starts"),
+        (Permanent("Bad", "no such size"), Result.GAVE_UP, "gives up: Bad: no such size"),
+        (Blocked("Missing", "no login", kind=Secret, name="login"), Result.WAITING, "waits for Secret default/login"),
+        (KeyError("oops"), Result.FAILED, "fails: KeyError: 'oops'"),
+    ],
+)
+async def test_how_a_run_ends_is_shown(cluster: Cluster, raised: Exception, result: Result, said: str) -> None:
+    """Whoever reads a plan wants to know why it ends there."""
+    operator = Operator("ends")
+
+    @operator.reconciler(Page, report_failures=False)
+    async def reconcile(_page: Page, _ctx: Context[Page]) -> None:
+        raise raised
+
+    await create(cluster, page())
+    plan = await cluster.plan(operator)
+    assert plan.objects[0].result is result
+    assert said in str(plan)
+
+
+async def test_a_live_object_that_changes_meanwhile_is_read_again(cluster: Cluster) -> None:
+    """Another writer between the plan's read and its write: the next run sees the new object."""
+    operator = Operator("late")
+    seen: list[dict[str, str]] = []
+
+    @operator.reconciler(Page)
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        target = await ctx.client.get(ConfigMap, "shared", page.namespace)
+        seen.append(dict(target.data or {}))
+        if len(seen) == 1:
+            await cluster.client.patch(target, {"data": {"other": "yes"}})
+        target.data = {**(target.data or {}), "mine": "yes"}
+        await ctx.update(target)
+
+    await cluster.client.create(ConfigMap(meta("shared")))
+    await create(cluster, page())
+    plan = await cluster.plan(operator)
+    assert seen[:2] == [{}, {"other": "yes"}]
+    [change] = [change for change in plan.all_changes if change.object.kind == "ConfigMap"]
+    assert [str(field) for field in change.fields] == ["data.mine yes"]
+
+
+async def test_a_definition_that_changes_is_part_of_the_plan(cluster: Cluster) -> None:
+    """Its objects are judged by the new definition: the live server would drop the new field."""
+    [definition] = definitions_of([Page])
+    [version] = definition.content["spec"]["versions"]
+    del version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["copies"]
+    await cluster.client.wait_established(await cluster.client.create(definition))
+    await cluster.client.create(page())
+    plan = await cluster.plan(page_operator())
+    assert lines(plan)[0] == "change CustomResourceDefinition pages.planning.example.com"
+    assert any("copies" in field.path for field in plan.changes[0].fields)
+    change = plan.objects[0].changes[1]
+    assert ("status.copies", "1") in [(field.path, field.after) for field in change.fields]
+    assert change.judged_locally == "its definition differs in this plan"
+
+
+# Choosing.
+
+
+async def test_objects_are_chosen_by_name_label_and_number(cluster: Cluster) -> None:
+    """A large cluster is planned piece by piece."""
+    await create(cluster, page("a"), page("b"), page("c"))
+    await cluster.client.patch(cluster.list(Page)[1], {"metadata": {"labels": {"tier": "web"}}})
+
+    async def names(**options: object) -> list[str]:
+        plan = await cluster.plan(page_operator(), options=PlanOptions(**options))  # type: ignore[arg-type]
+        return [one.object.name for one in plan.objects]
+
+    assert await names() == ["a", "b", "c"]
+    assert await names(objects=(("page", "a"), ("pages", "c"))) == ["a", "c"]
+    assert await names(selector="tier=web") == ["b"]
+    assert await names(namespaces=("other",)) == []
+    limited = await cluster.plan(page_operator(), options=PlanOptions(limit=2))
+    assert (len(limited.objects), limited.left_out) == (2, 1)
+    assert "2 objects (1 left out) planned" in str(limited)
+
+
+# Secrets.
+
+
+async def test_secrets_are_shown_as_hashes(cluster: Cluster) -> None:
+    """That a password changes is worth knowing; the password is not."""
+    operator = Operator("passwords")
+
+    @operator.reconciler(Page, owns=[Secret, ConfigMap])
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        await ctx.apply(Secret(meta("login"), data={"password": page.spec.text.encode()}))
+        await ctx.apply(ConfigMap(meta("copy"), data={"url": f"db://user:{page.spec.text}@host"}))
+
+    await create(cluster, page(text="hunter2-canary"))
+    async with cluster.running(operator):
+        await cluster.settle()
+    await cluster.client.patch(cluster.list(Page)[0], {"spec": {"text": "hunter3-canary"}})
+    plan = await cluster.plan(operator)
+    secret = next(change for change in plan.all_changes if change.object.kind == "Secret")
+    [field] = secret.fields
+    assert field.path == "data.password"
+    assert field.before != field.after
+    shown = str(plan) + "".join(str(change.fields) for change in plan.all_changes) + str(secret.after)
+    assert "canary" not in shown
+    assert "aHVudGVy" not in shown
+
+
+# Other systems.
+
+
+class Dns:
+    """A service that records what it is asked."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def handle(self, request: Request, exchange: Exchange) -> None:
+        """Record a request, and answer it."""
+        self.calls.append(request.method)
+        exchange.respond(Response(200, [], b"{}"))
+
+
+async def test_other_systems_are_read_and_not_written(cluster: Cluster) -> None:
+    """What a plan did not call is listed, once for each call that the operator would make."""
+    operator = Operator("dns")
+    answers: list[int] = []
+
+    @operator.reconciler(Page)
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        service = ctx.http("https://dns.example.com")
+        answers.append((await service.request("GET", "/zones")).status)
+        answers.append((await service.request("POST", "/zones", json={"name": page.name})).status)
+
+        async def write() -> None:
+            raise AssertionError("a plan must not write to a database")
+
+        assert await ctx.external_write("redis", "set the master", write) is None
+
+    dns = Dns()
+    cluster.serve_http("https://dns.example.com", dns)
+    await create(cluster, page(), page("b"))
+    plan = await cluster.plan(operator)
+    assert not plan.failures, str(plan)
+    assert set(dns.calls) == {"GET"}
+    assert set(answers) == {200, 202}
+    assert "Not called: 2 requests to https://dns.example.com (POST)." in str(plan)
+    assert "Not called: redis, set the master (2 times)." in str(plan)
+    assert not plan.is_empty
+
+
+async def test_an_operator_can_answer_for_a_service(cluster: Cluster) -> None:
+    """Where the next steps depend on the answer, the author provides it."""
+    operator = Operator("dns")
+
+    @operator.reconciler(Page)
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        answer = await ctx.http("https://dns.example.com").request("POST", "/zones")
+        await ctx.apply(ConfigMap(meta(page.name), data={"zone": answer.body.decode()}))
+
+    operator.plan_service("https://dns.example.com", lambda _: Response(201, [], b"zone-1"))
+    await create(cluster, page())
+    plan = await cluster.plan(operator)
+    assert ("data.zone", "zone-1") in [(field.path, field.after) for field in plan.all_changes[0].fields]
+    assert [call.count for call in plan.calls] == [1]
+
+
+async def test_an_operator_that_cannot_be_planned_says_so(cluster: Cluster) -> None:
+    """A driver that writes by itself would really write."""
+    operator = Operator("legacy")
+    operator.refuse_plan("it writes to LDAP by a driver of its own")
+    with pytest.raises(ConfigError, match="operator 'legacy' cannot be planned: it writes to LDAP"):
+        await cluster.plan(operator)
+
+
+async def test_background_functions_are_not_run(cluster: Cluster) -> None:
+    """They have no object to be planned for; the plan says that they were left out."""
+    operator = page_operator()
+
+    @operator.background
+    async def beat(_client: object, _clock: object) -> None:
+        raise AssertionError("a plan must not run background functions")
+
+    await create(cluster, page())
+    plan = await cluster.plan(operator)
+    assert any("beat" in note for note in plan.notes)
+
+
+async def test_commands_in_pods_fail_the_plan(cluster: Cluster) -> None:
+    """What a command does cannot be known, and it is not run."""
+    operator = Operator("exec")
+
+    @operator.reconciler(Page)
+    async def reconcile(_page: Page, ctx: Context[Page]) -> None:
+        await ctx.client.exec(Ref(Pod, "a"), ["rm", "-rf", "/"])
+
+    await create(cluster, page())
+    plan = await cluster.plan(operator)
+    assert "NotPlanned" in plan.failures[0].message
+
+
+# Planned = done, for any object.
+
+_PAGES = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.sampled_from(["", "x", "y"]), st.integers(0, 3)),
+    max_size=4,
+    unique_by=lambda one: one[0],
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(before=_PAGES, after=_PAGES)
+def test_any_plan_is_what_is_done(before: list[tuple[str, str, int]], after: list[tuple[str, str, int]]) -> None:
+    """Objects that come, change and go in any combination, from a cluster at rest."""
+    import asyncio  # noqa: PLC0415 - hypothesis needs a plain function
+
+    asyncio.run(_plan_and_do(before, after))
+
+
+async def _plan_and_do(before: list[tuple[str, str, int]], after: list[tuple[str, str, int]]) -> None:
+    logging.getLogger("steersman").setLevel(logging.CRITICAL)
+    async with Cluster.start(clock=FakeClock()) as cluster:
+        operator = page_operator()
+        await create(cluster, *(page(*one) for one in before))
+        async with cluster.running(operator):
+            await cluster.settle()
+        wanted = {name: (text, copies) for name, text, copies in after}
+        for one in cluster.list(Page):
+            if one.name not in wanted:
+                await cluster.client.delete(one)
+            else:
+                text, copies = wanted.pop(one.name)
+                await cluster.client.patch(one, {"spec": {"text": text, "copies": copies}})
+        await create(cluster, *(page(name, *rest) for name, rest in wanted.items()))
+        start = await world_of(cluster.client, operator, "")
+        plan = await cluster.plan(operator)
+        assert await world_of(cluster.client, operator, "") == start
+        async with cluster.running(operator):
+            await cluster.settle()
+        end = await world_of(cluster.client, operator, "")
+        assert planned(plan) == done(start, end)
+        assert (await cluster.plan(operator)).is_empty
+        assert plan.count(Action.DELETE) == len({*start} - {*end})
