@@ -1,6 +1,6 @@
 """Simulate Go operators of other projects, at versions with known bugs, and say which of them are found again.
 
-    python -m tools.simulate_binaries [--parallel N] [CASE…]
+    python -m tools.simulate_binaries [--jobs N] [CASE…]
 
 The bugs are those that Sieve (OSDI '22) found and reported; each case has the scenario and the kind of fault of its
 report. A case fails if its bug is not found, or, for one without a known bug, if anything is found.
@@ -169,7 +169,7 @@ def _run(case: Case, parallel: int) -> tuple[str, bool]:
 def main() -> int:
     """Run cases and print a table; return 0 if all went as expected."""
     parser = argparse.ArgumentParser(prog="simulate_binaries", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--parallel", type=int, default=2 * (os.cpu_count() or 1), help="plans at the same time")
+    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1), help="plans at the same time")
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(case.name for case in CASES))
     options = parser.parse_args()
     if unknown := set(options.cases) - {case.name for case in CASES}:
@@ -179,7 +179,7 @@ def main() -> int:
         if options.cases and case.name not in options.cases:
             continue
         try:
-            line, is_good = _run(case, options.parallel)
+            line, is_good = _run(case, options.jobs)
         except (MissingError, SteersmanError) as error:
             line, is_good = f"{case.name:27} {error}", False
         except KeyboardInterrupt:

@@ -49,6 +49,8 @@ _FIRST_DELAY, _LONGEST_DELAY = 0.1, 5.0
 _MOST_EXITS = 20
 #: Seconds after which faults that last are ended, although the operator is not at rest.
 _LASTING = 20.0
+#: Kinds with which controllers of the cluster remember how they came to where they are.
+_BOOKKEEPING = frozenset({"ControllerRevision"})
 #: Seconds that the controllers of the cluster get to finish.
 _GRACE = 1.0
 
@@ -301,13 +303,13 @@ class _CommandRun:
         lines = self.log.last_lines()
         hint = ""
         if "address already in use" in lines:
-            hint = "\nTwo of its processes use the same port: pass --parallel 1, or give each a {port} of its own."
+            hint = "\nTwo of its processes use the same port: pass --jobs 1, or give each a {port} of its own."
         return f"; its last log lines:\n{lines}{hint}"
 
 
 def _compared(document: JsonObject | None) -> JsonObject | None:
     """Return an object without what depends on how many updates it took; ``None`` if it is not compared."""
-    if document is None or is_election_object(document):
+    if document is None or is_election_object(document) or document["kind"] in _BOOKKEEPING:
         return None
     document["metadata"].pop("generation", None)
     status = document.get("status")

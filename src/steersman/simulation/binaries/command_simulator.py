@@ -66,7 +66,7 @@ class Choice:
 
     def __post_init__(self) -> None:
         if self.parallel < 1:
-            raise ConfigError(f"--parallel {self.parallel}: at least one plan has to run at a time")
+            raise ConfigError(f"--jobs {self.parallel}: at least one plan has to run at a time")
 
 
 def simulate_command(setup: CommandSetup, choice: Choice, *, on_progress: Progress = lambda *_: None) -> CommandReport:
@@ -99,7 +99,7 @@ def kinds_of(names: Iterable[str]) -> list[FaultKind]:
     if unknown := sorted(wanted - known):
         raise ConfigError(f"unknown faults {', '.join(unknown)}; known are usual, all, {', '.join(KINDS)}")
     if refused := sorted(wanted & IMPOSSIBLE):
-        raise ConfigError(f"{', '.join(refused)} cannot be injected into a program in real time")
+        raise ConfigError(f"{', '.join(refused)} cannot be injected into a program")
     return [
         kind
         for kind in KINDS.values()
