@@ -292,6 +292,15 @@ class Blocked(ReconcileError):
         self.recheck = recheck
 
 
+class NotReady(Blocked):
+    """Wait quietly until a child is ready, without an event; ``ctx.ready`` raises it."""
+
+    def __init__(self, message: str, *, kind: type[Any], name: str, namespace: str, version: str) -> None:
+        super().__init__(f"{kind.__name__}NotReady", message, kind=kind, name=name, namespace=namespace)
+        #: Resource version of the child that was not ready.
+        self.version = version
+
+
 class AlreadyOwned(Blocked):
     """An object that ``ctx.apply`` was to write exists and belongs to another owner, ``owner``."""
 

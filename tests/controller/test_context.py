@@ -12,7 +12,7 @@ PUBLIC = {
     *("why", "log", "client", "now"),
     *("get", "get_metadata", "list", "list_metadata", "owned", "owned_metadata", "orphans"),
     *("apply", "create", "update", "patch", "delete", "prune"),
-    *("condition", "event", "requeue_after", "waker", "memory"),
+    *("condition", "event", "ready", "requeue_after", "waker", "memory"),
     *("follow", "http", "external_write", "wait"),
 }
 

@@ -393,6 +393,20 @@ async def test_metadata_is_taken_from_a_cache_of_whole_objects_if_there_is_one(c
         assert len(cluster.faults.watches("/configmaps")) == 1
 
 
+async def test_caches_are_shared_whatever_the_order_of_reconcilers(cluster: Cluster) -> None:
+    """The first reconciler needs only the metadata of what the second one owns."""
+    operator = Operator("ordering")
+
+    @operator.reconciler(Widget, watches=[Watch(ConfigMap, to=to_a)])
+    async def first(_: Widget, __: Ctx) -> None: ...
+
+    @operator.reconciler(Secret, owns=[ConfigMap])
+    async def second(_: Secret, __: Context[Secret]) -> None: ...
+
+    async with cluster.running(operator, options=OPTIONS):
+        assert len(cluster.faults.watches("/configmaps")) == 1
+
+
 # Roles.
 
 

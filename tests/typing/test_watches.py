@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 BEFORE = """\
-from steersman import Chosen, Context, ObjectKey, Operator, Reference, Watch
+from steersman import Chosen, Context, ObjectKey, Operator, Owned, Reference, Watch
 from steersman.controller import WatchedKind
 from steersman.kinds.core_v1 import ConfigMap, Pod, Service
 
@@ -56,6 +56,9 @@ GOOD = [
     "operator.reconciler(Service, watches=[Reference(Pod, by=lambda one: one.spec.external_name)])(reconcile)",
     "operator.reconciler(Service, watches=[Reference(Pod, by=lambda one: one.spec.external_ips)])(reconcile)",
     "operator.reconciler(Service, watches=[Reference(Pod, by=used_by), Chosen(Pod, by=selects)])(reconcile)",
+    "operator.reconciler(Service, watches=[Watch(Pod, to=lambda _: [], namespaces=['a'], selector='a=b')])(reconcile)",
+    "operator.reconciler(Service, owns=[Pod, Owned(ConfigMap, labels={'a': 'b'}, metadata_only=True)])(reconcile)",
+    "operator.reconciler(Service, priority=lambda service: len(service.labels))(reconcile)",
 ]
 BAD = [
     # A typo in what a lambda does with the watched object, and with the reconciled one.
@@ -73,6 +76,10 @@ BAD = [
     "operator.reconciler(Service, watches=[Watch(Pod, to=lambda pod: [1])])(reconcile)",
     "operator.reconciler(Service, watches=[Reference(Pod, by=lambda one: 1)])(reconcile)",
     "operator.reconciler(Service, watches=[ConfigMap])(reconcile)",
+    "operator.reconciler(Service, owns=[Owned(ConfigMap, labels='a=b')])(reconcile)",
+    "operator.reconciler(Service, watches=[Watch(Pod, to=lambda _: [], selectr='a=b')])(reconcile)",
+    "operator.reconciler(Service, priority=lambda service: service.lables)(reconcile)",
+    "operator.reconciler(Service, priority=lambda service: service.name)(reconcile)",
     # The watches must not hide that the function is for another kind.
     "operator.reconciler(Service, watches=[Watch(ConfigMap, to=named_after)])(reconcile_pod)",
 ]

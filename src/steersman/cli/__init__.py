@@ -65,15 +65,26 @@ _FAULT = 70
 
 def _told(error: Exception) -> tuple[str, int]:
     """Return one sentence that describes the error, and the exit code."""
-    from steersman.errors import ConfigError, DeclarationError, DecodeError, SteersmanError
+    from steersman.errors import ConfigError, ConnectionFailed, DeclarationError, DecodeError, SteersmanError
 
     if isinstance(error, ConfigError | DeclarationError | DecodeError):
         return str(error), _UNUSABLE
+    if isinstance(error, ConnectionFailed) and not isinstance(error.__cause__, SteersmanError):
+        return f"{error}; check the address, and that the server runs", 1
     if isinstance(error, SteersmanError):
         return str(error), 1
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), 1
     return f"{type(error).__name__}: {error} (steer --debug … shows where)", _FAULT
+
+
+def _with_help(error: click.ClickException) -> str:
+    """Return the message of an error; after a missing or unknown name, also the command that lists the valid ones."""
+    message = error.format_message()
+    is_unknown = isinstance(error, click.MissingParameter | click.NoSuchOption) or message.startswith("No such command")
+    if not is_unknown or not isinstance(error, click.UsageError) or error.ctx is None:
+        return message
+    return f"{message.rstrip('.')}; see '{error.ctx.command_path} --help'"
 
 
 class _Commands(click.Group):
@@ -90,7 +101,7 @@ class _Commands(click.Group):
         except click.ClickException as error:
             if self.debug and error.__cause__ is not None:
                 raise
-            click.echo(f"steer: {error.format_message()}", err=True)
+            click.echo(f"steer: {_with_help(error)}", err=True)
             sys.exit(error.exit_code)
         except click.Abort:
             sys.exit(_INTERRUPTED)
@@ -133,7 +144,8 @@ def main(ctx: click.Context, *, debug: bool) -> None:
 
     \b
     Exit codes: 0 success, 1 failure, 2 invalid option, file or declaration,
-    3 leader election lost, 70 a bug in steer, 130 interrupted by Ctrl-C.
+    3 leader election lost, 4 did not stop within --grace, 70 a bug in steer,
+    130 interrupted by Ctrl-C.
     """
     if os.environ.get("NO_COLOR"):
         ctx.color = False

@@ -12,7 +12,7 @@ class _Port(click.ParamType):  # type: ignore[type-arg]  # generic only in newer
 
     name = "port"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return a port, or fail with the reason."""
         text = str(value)
         if not text.isdecimal() or int(text) > _HIGHEST_PORT:
@@ -32,7 +32,7 @@ class _Seconds(click.ParamType):  # type: ignore[type-arg]  # same
         except ValueError:
             seconds = -1.0
         if not 0 <= seconds < float("inf"):
-            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+            self.fail(f"{value!r} is not a number of seconds: pass 0 or more", param, ctx)
         return seconds
 
 

@@ -39,7 +39,7 @@ def load_operator(target: str | None) -> "Operator":
     target = target or project_target()
     found = load_target(target)
     if not isinstance(found, Operator):
-        raise click.BadParameter(f"{target} is {type(found).__name__}, not an Operator")
+        raise _wrong(f"{target} is not an Operator, but of the type {type(found).__name__}")
     return found
 
 
@@ -47,15 +47,19 @@ def load_target(target: str) -> object:
     """Return a global of a module by ``module:name``; modules of the current directory are found too."""
     module_name, colon, name = target.partition(":")
     if not colon or not module_name or not name:
-        raise click.BadParameter(f"{target!r} is not MODULE:OPERATOR, such as my_operator.main:operator")
+        raise _wrong(f"{target!r} is not MODULE:OPERATOR, such as my_operator.main:operator")
     if "" not in sys.path:
         sys.path.insert(0, "")
     module = _imported(module_name)
     try:
         found: object = getattr(module, name)
     except AttributeError:
-        raise click.BadParameter(f"there is no {name!r} in {module_name}") from None
+        raise _wrong(f"the module {module_name} has no {name!r}") from None
     return found
+
+
+def _wrong(message: str) -> click.BadParameter:
+    return click.BadParameter(message, param_hint="MODULE:OPERATOR")
 
 
 def _imported(name: str) -> ModuleType:
@@ -68,7 +72,7 @@ def _imported(name: str) -> ModuleType:
         raise
     except Exception as error:
         what = f"{type(error).__name__}: {error}" if not isinstance(error, ModuleNotFoundError) else str(error)
-        raise click.BadParameter(f"cannot import {name!r}: {what}{_place(error)}") from error
+        raise _wrong(f"cannot import {name!r}: {what}{_place(error)}") from error
 
 
 def _place(error: Exception) -> str:

@@ -266,17 +266,27 @@ class Client(WriteVerbs):
         return Watcher(self._session, kind, namespace, settings, since)
 
     def informer(
-        self, kind: type[K], *, namespaces: Sequence[str] = (), label_selector: str = "", field_selector: str = ""
+        self,
+        kind: type[K],
+        *,
+        namespaces: Sequence[str] = (),
+        label_selector: str = "",
+        field_selector: str = "",
+        metadata_only: bool = False,
     ) -> "Informer[K]":
         """Return a cache of a kind, in all namespaces or the given ones; it is synced when its block begins.
 
-        Write ``async with client.informer(Pod) as pods: pods.get("default/a")``.
+        Write ``async with client.informer(Pod) as pods: pods.get("default/a")``. With ``metadata_only`` it has no
+        content: use ``get_metadata`` and ``list_metadata``.
         """
         from steersman.informer.informer import Informer, Selection  # noqa: PLC0415 - most clients need no cache
         from steersman.informer.list_watch_driver import ApiConnection  # noqa: PLC0415 - same
 
         selection = Selection(
-            namespaces=tuple(namespaces), label_selector=label_selector, field_selector=field_selector
+            namespaces=tuple(namespaces),
+            label_selector=label_selector,
+            field_selector=field_selector,
+            metadata_only=metadata_only,
         )
         return Informer(kind, ApiConnection(self.transport, self._session.clock, self._session.randomness), selection)
 

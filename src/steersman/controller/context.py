@@ -16,20 +16,21 @@ from typing import Any, Generic, TypeVar
 from steersman.client.client import Client
 from steersman.controller.keys.key_state import ChangeHandler
 from steersman.controller.options import EventKind
+from steersman.controller.readiness import Readiness, readiness
 from steersman.controller.reports.causes import Cause
 from steersman.controller.reports.writes import Target, target_of
 from steersman.controller.run.claims import CREATE_ONLY, Claimant, is_outdated
 from steersman.controller.run.environment import ReconcileEnvironment, covers
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.status_draft import READY
-from steersman.errors import Conflict, Invalid, SteersmanError
+from steersman.errors import Conflict, Invalid, NotReady, SteersmanError
 from steersman.history.records import Verb
 from steersman.informer.index import BY_CONTROLLER
 from steersman.informer.informer import EVERYTHING, Informer, Selection
 from steersman.informer.reader import as_selector
 from steersman.informer.record import Record
 from steersman.json_types import JsonObject
-from steersman.objects.codec import bytes_read, decode, encode
+from steersman.objects.codec import bytes_read, decode, decode_json, encode
 from steersman.objects.identity import ApiResource, ObjectKey
 from steersman.objects.resource import KubeObject, PartialObjectMetadata, Status, resource_of
 from steersman.objects.selectors import LabelSelector
@@ -253,7 +254,8 @@ class Context(Generic[K]):
         self._environment.applied.remember(
             target, data, version=applied.resource_version, uid=applied.uid, owner=applied_for
         )
-        verb = Verb.CHANGED if before else Verb.APPLIED if informer is None else Verb.CREATED
+        is_known = informer is not None and covers(informer, intent.namespace, intent.labels)
+        verb = Verb.CHANGED if before else Verb.CREATED if is_known else Verb.APPLIED
         known = None if record is None or record.is_metadata_only else record.data
         self._run.wrote(applied, before=before, data=known, verb=verb)
         return applied
@@ -352,6 +354,25 @@ class Context(Generic[K]):
         self._run.trace.event(kind, reason, message)
         self._on_loop(lambda: self._options.events.record(self._obj, kind, reason, message))
 
+    async def ready(self, *children: KubeObject, condition: str = "") -> None:
+        """Continue if these objects are ready, such as the results of ``apply``; else end this run until one changes.
+
+        Waiting is the usual course of things: it sets Ready=False, but records no event, and counts as no failure. Each
+        kind has its own rule, such as all replicas available or a completed Job; ``condition`` names a condition to
+        look at instead. Raises ``NotReady``, which becomes the outcome of the run.
+        """
+        for child in children:
+            known = await self._as_on_the_server(child)
+            if known is None:
+                state = Readiness(is_ready=False, message="does not exist yet")
+            else:
+                has_conditions = isinstance(getattr(known, "status", None), Status)
+                state = readiness(decode_json(encode(known)), condition=condition, has_conditions=has_conditions)
+            if not state.is_ready:
+                version = "" if known is None else known.resource_version
+                key = self._key_for(type(child), child.name, child.namespace or None)
+                raise NotReady(state.message, kind=type(child), name=key.name, namespace=key.namespace, version=version)
+
     def requeue_after(self, seconds: float) -> None:
         """Run again after this many seconds if this run succeeds, even if nothing changes; the shortest call counts."""
         if seconds <= 0:
@@ -432,6 +453,14 @@ class Context(Generic[K]):
         if not resource_of(kind).namespaced:
             return ObjectKey("", name)
         return ObjectKey(self._obj.namespace if namespace is None else namespace, name)
+
+    async def _as_on_the_server(self, child: C) -> C | None:
+        """Return a child with its status: itself if a server sent it whole, else what ``get`` returns."""
+        informer = self._environment.caches.find(type(child))
+        is_whole = informer is None or not informer.selection.metadata_only
+        if child.resource_version and is_whole:
+            return child
+        return await self.get(type(child), child.name, child.namespace or None)
 
     def _place_for(self, kind: type[KubeObject], namespace: str | None) -> str:
         """Return the namespace to list; empty for all of them, and for cluster-scoped kinds."""

@@ -57,7 +57,7 @@ from steersman.controller.run.reconcile_record import RunEnd, RunTiming, malform
 from steersman.controller.run.recording import Masking, RunNotes, current_notes, recording_of
 from steersman.controller.run.run_log import log_run
 from steersman.controller.run.run_record import RunRecord
-from steersman.controller.run.run_trace import named
+from steersman.controller.run.run_trace import name_of, named
 from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
 from steersman.controller.scope import Scope
 from steersman.controller.triggers import Trigger
@@ -89,7 +89,10 @@ UNWATCHED_RECHECK = 30.0
 
 
 class Controller(Generic[K]):
-    """Runs one reconciler. Call ``attach``, run the informers, then ``wait_synced``, then ``run``."""
+    """Runs one reconciler. Call ``attach``, run the informers, then ``wait_synced``, then ``run``.
+
+    Create all controllers that share informers before the first is attached: they share more caches then.
+    """
 
     def __init__(self, reconciler: Reconciler[K], options: ControllerOptions) -> None:
         self.reconciler = reconciler
@@ -98,6 +101,7 @@ class Controller(Generic[K]):
         self.queue: WorkQueue[ObjectKey, Cause] = WorkQueue(clock=options.clock, observer=options.queue_observer)
         #: The reconciled objects.
         self._own = self._cache(reconciler.kind, reconciler.scope)
+        self._open_whole_caches()
         self._caches = KindCaches(reconciler.name, reconciler.kind)
         self._ranks = Ranks(self._own, reconciler.options.priority, self._on_priority_failed)
         self._subscriptions: list[tuple[Trigger, Informer[Any], Subscription]] = []
@@ -143,6 +147,17 @@ class Controller(Generic[K]):
             name = f"{reconciler.name}/{informer.resource.plural}"
             subscription = informer.add_handler(_ChangeListener(self, trigger, informer), name=name, resync=resync)
             self._subscriptions.append((trigger, informer, subscription))
+
+    def _open_whole_caches(self) -> None:
+        """Open the caches of whole owned objects: watches of metadata, of this and of other controllers, share them."""
+        options = self.reconciler.options
+        scopes = [
+            *((owned.kind, owned) for owned in options.owned),
+            *((watch.kind, watch) for watch in options.watches),
+        ]
+        for kind, scope in scopes:
+            if not scope.is_metadata_only(resource_of(kind)):
+                self._cache(kind, scope)
 
     def _cache(self, kind: type[C], scope: Scope) -> Informer[C]:
         return self._options.informers.get(kind, scope.selection(resource_of(kind), self._options.namespaces))
@@ -358,7 +373,9 @@ class Controller(Generic[K]):
         )
         ctx = self._context(run, request, state.runs)
         started, began_at = self._clock.monotonic(), self._clock.now()
-        ended = RunEnd(self.reconciler.name, state, request, run, failures=state.failures, is_stale=state.is_stale)
+        ended = RunEnd(
+            self.reconciler.name, state, request, run, state.failures, state.is_stale, self._span(obj, began_at)
+        )
         state.is_stale = False
         snapshot = Snapshot(obj) if is_checked(self._runs) else None
         attempt = Attempt(
@@ -399,6 +416,7 @@ class Controller(Generic[K]):
 
     def _record(self, ended: RunEnd, outcome: Outcome, timing: RunTiming) -> history.Reconcile | None:
         """Add a run to the history. The run is over: nothing that goes wrong here may fail or repeat it."""
+        record: history.Reconcile | None = None
         try:
             record = ended.record(outcome, timing)
             self._options.history.add(record)
@@ -406,7 +424,8 @@ class Controller(Generic[K]):
         except Exception as error:  # noqa: BLE001 - see above
             extra = {"controller": self.reconciler.name, "key": str(ended.state.key), "error": text_of(error)}
             _log.warning("a run is missing in the history", extra=extra)
-            return None
+        if self._options.tracer is not None:
+            self._options.tracer.end(ended.span, record)
         return record
 
     def _keep_recording(self, run: RunRecord[Any], reconcile: history.Reconcile) -> None:
@@ -417,6 +436,11 @@ class Controller(Generic[K]):
         manager = self._options.client.field_manager
         recording = recording_of(run.notes, reconcile, masking, operator=self._options.target, manager=manager)
         self._options.recordings.add(recording)
+
+    def _span(self, obj: K, started: datetime) -> Any:
+        """Begin the span of a run, if there is a tracer."""
+        tracer = self._options.tracer
+        return None if tracer is None else tracer.begin(name_of(obj), started)
 
     def _look_for_mistakes(self, snapshot: Snapshot) -> None:
         """Log once which changes of the author's code have no effect."""
@@ -491,7 +515,7 @@ class Controller(Generic[K]):
         self.queue.forget(state.key)
         cache = self._caches.complete(outcome.kind, outcome.key.namespace)
         store = cache.store if cache is not None else None
-        watched = self._waits.wait(state, outcome.kind, outcome.key, store)
+        watched = self._waits.wait(state, outcome.kind, outcome.key, store, outcome.seen)
         recheck = outcome.recheck if watched else min(outcome.recheck, UNWATCHED_RECHECK)
         priority = self._ranks.priority(state.key, NORMAL)
         self.queue.add_after(state.key, recheck, priority=priority, causes=(Cause(CauseType.TIMER),))

@@ -87,6 +87,8 @@ class ReconcilerOptions(Struct, frozen=True, kw_only=True):
     while_deleting: bool = False
     #: Report runs that keep failing by the Ready condition and an event.
     report_failures: bool = True
+    #: Set the conditions Ready, Reconciling and Stalled as kstatus defines them.
+    kstatus: bool = False
     #: Time limit, in seconds, of holding a key back until the cache shows what its last run wrote.
     hold: float = 10.0
 

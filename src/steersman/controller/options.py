@@ -1,6 +1,7 @@
 """`ControllerOptions`: what the manager gives to a controller."""
 
-from typing import Literal, Protocol, TypeAlias
+from datetime import datetime
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
@@ -10,6 +11,7 @@ from steersman.controller.reports.failures import FailureListener, ignore_failur
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.history.history import History
 from steersman.history.recordings import Recordings
+from steersman.history.records import ObjectName, Reconcile
 from steersman.history.redaction import SecretMemory
 from steersman.informer.informers import Informers
 from steersman.objects.resource import KubeObject, Unstructured
@@ -25,6 +27,16 @@ class Events(Protocol):
 
     def record(self, obj: KubeObject | Unstructured, type_: EventKind, reason: str, note: str) -> None:
         """Record an event; must neither block nor raise."""
+
+
+class RunTracer(Protocol):
+    """Makes a span of each run."""
+
+    def begin(self, name: ObjectName, started: datetime) -> Any:
+        """Begin the span of a run, as the current one of this task; return what ``end`` needs."""
+
+    def end(self, run: Any, record: Reconcile | None) -> None:
+        """End the span of a run by its record; ``None`` if that could not be made."""
 
 
 class ControllerOptions(Struct, frozen=True, kw_only=True):
@@ -45,6 +57,8 @@ class ControllerOptions(Struct, frozen=True, kw_only=True):
     namespaces: tuple[str, ...] = ()
     #: Where each reconcile is recorded.
     history: History = field(default_factory=History)
+    #: Makes a span of each run; ``None`` makes none.
+    tracer: RunTracer | None = None
     #: Recognises the contents of Secrets in texts; shared by all controllers of a process.
     secrets: SecretMemory = field(default_factory=SecretMemory)
     #: Where each reconcile is recorded with all that it reads and sends; ``None`` records nothing.

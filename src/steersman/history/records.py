@@ -74,6 +74,8 @@ class CauseRecord(Struct, frozen=True, omit_defaults=True):
     detail: str = ""
     #: The fields of its spec that changed, as far as they were compared.
     changes: tuple[FieldChange, ...] = ()
+    #: The resource version of the object after what happened to it.
+    version: str = ""
 
     def __str__(self) -> str:
         subject = "" if self.object is None else f"{self.object} "
@@ -260,6 +262,8 @@ class WebhookCall(Struct, frozen=True, omit_defaults=True, kw_only=True):
     #: Whether the request was allowed; ``None`` for conversions and failures. ``message`` says why not.
     is_allowed: bool | None = None
     message: str = ""
+    #: The W3C trace context that the API server sent (``traceparent``), if any.
+    trace: str = ""
 
 
 class LeadershipChange(Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -26,7 +26,7 @@ from steersman.informer.reflector import Reflector
 from steersman.informer.store import Store
 from steersman.informer.subscription import Handler, Subscription
 from steersman.objects.identity import ApiResource
-from steersman.objects.resource import KubeObject, Unstructured, resource_of
+from steersman.objects.resource import KubeObject, PartialObjectMetadata, Unstructured, resource_of
 from steersman.objects.selectors import LabelSelector
 from steersman.protocol.list_watch import ListWatchSettings
 from steersman.protocol.requests import Requests
@@ -47,7 +47,7 @@ class Selection(Struct, frozen=True, kw_only=True):
     namespaces: tuple[str, ...] = ()
     label_selector: str = ""
     field_selector: str = ""
-    #: Keep only the metadata of each object; read them as ``PartialObjectMetadata``.
+    #: Keep only the metadata of each object: read it by ``get_metadata`` and ``list_metadata``.
     metadata_only: bool = False
     #: Request the initial state as a stream (WatchList) if the server supports it.
     watch_list: bool = True
@@ -92,6 +92,8 @@ class Informer(StoreReader[K], Generic[K]):
         store = Store({BY_NAMESPACE: by_namespace, **options.indexes})
         super().__init__(kind, store)
         self._connection = connection
+        #: Whether the class of the objects has more than metadata.
+        self._has_content = not issubclass(kind, (PartialObjectMetadata, Unstructured))
         reader = RecordReader(PARTIAL if selection.metadata_only else self.resource.gvk, transform=options.transform)
         settings = ListWatchSettings(
             label_selector=selection.label_selector,
@@ -177,6 +179,17 @@ class Informer(StoreReader[K], Generic[K]):
         """Add an index by a value that needs no decoding, unless there is an index of that name."""
         if not self._store.has_index(name):
             self._store.add_index(name, extract)
+
+    def decode(self, record: Record) -> K:
+        """Return a new object, decoded from a record.
+
+        Raises ``LookupError`` if only metadata is cached: an object of the kind would look empty.
+        """
+        if self.selection.metadata_only and self._has_content:
+            raise LookupError(
+                f"{self.resource.gvk.kind} objects are cached without content: use get_metadata or list_metadata"
+            )
+        return super().decode(record)
 
     # State.
 

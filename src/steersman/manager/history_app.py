@@ -4,6 +4,8 @@
 
     GET /overview                                     an `Overview`
     GET /objects                                      a list of `ObjectSummary`
+    GET /webhooks                                     the newest reviews: a list of `WebhookCall`
+    GET /leadership                                   when it began and ceased to lead: a list of `LeadershipChange`
     GET /object?resource=NAME&namespace=NAME&name=NAME   an `ObjectView`; the resource by any of its names
     GET /recordings?…                                 a list of `Recording` of an object, named as above
 
@@ -37,6 +39,8 @@ class HistoryApp:
         self._pages: dict[str, Callable[[dict[str, str]], Response]] = {
             "/overview": lambda _: _answer(source.overview()),
             "/objects": lambda _: _answer(source.summaries()),
+            "/webhooks": lambda _: _answer(source.history.calls()),
+            "/leadership": lambda _: _answer(source.history.leadership()),
             "/object": lambda query: self._about(query, lambda name: _answer(source.view(name))),
             "/recordings": lambda query: self._about(query, self._recordings),
         }

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import os
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -17,6 +18,7 @@ from steersman.json_types import JsonObject
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.manager.process.watchdog import log_stall, watch_event_loop
+from steersman.manager.tracing.environment import tracing_from
 from steersman.serving.private_socket import socket_path
 from steersman.serving.server import Listen
 from steersman.transport.base import Transport
@@ -53,6 +55,21 @@ async def run_operators(
     An election runs in a thread with a connection of its own. ``beside`` runs next to the manager and ends with it.
     """
     _log.info("starting", extra=start_fields(operators, config, options))
+    with tracing_from(os.environ, operators[0].name) as tracing:
+        options = replace(options, tracing=options.tracing or tracing)
+        await _run(operators, config, options, stop, beside=beside, development=development)
+    _log.info("stopped")
+
+
+async def _run(
+    operators: Sequence[Operator],
+    config: ClusterConfig,
+    options: ManagerOptions,
+    stop: asyncio.Event,
+    *,
+    beside: Callable[[Manager], Coroutine[Any, Any, None]] | None,
+    development: DevelopmentHooks | None,
+) -> None:
     real = RealClock()
     clock: Clock = real
     transport: Transport = HttpTransport(config, clock=real)
@@ -82,7 +99,6 @@ async def run_operators(
             await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         await transport.close()
-    _log.info("stopped")
 
 
 def start_fields(operators: Sequence[Operator], config: ClusterConfig, options: ManagerOptions) -> JsonObject:

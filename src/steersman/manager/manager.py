@@ -28,7 +28,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from steersman.client.client import Client
 from steersman.client.events import EventRecorder
@@ -36,15 +36,15 @@ from steersman.clock import Clock
 from steersman.concurrency import background, cleanup, wait_ready
 from steersman.controller.controller import Controller
 from steersman.controller.declaration import Reconciler
-from steersman.controller.options import ControllerOptions
+from steersman.controller.options import ControllerOptions, RunTracer
 from steersman.controller.reports.failures import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.controller.run.recording import RecordingTransport
 from steersman.errors import ConfigError, LeadershipLost
 from steersman.history.history import History
 from steersman.history.recordings import Recordings
-from steersman.history.records import ObjectName
-from steersman.history.redaction import SecretMemory
+from steersman.history.records import LeadershipChange, ObjectName, WebhookCall
+from steersman.history.redaction import Redactor, SecretMemory
 from steersman.history.state import LeadershipState
 from steersman.informer.changes import Change
 from steersman.informer.informer import Informer, Selection
@@ -61,6 +61,7 @@ from steersman.manager.leader.thread import elect_here, elect_in_thread
 from steersman.manager.metrics.counting_transport import CountingTransport
 from steersman.manager.metrics.metrics import Metrics
 from steersman.manager.operator import BackgroundFunction, Operator
+from steersman.manager.tracing.propagation import PropagatingTransport
 from steersman.manager.web_view import WebViewServing, serving_web_view
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.http import WriteFence
@@ -78,6 +79,16 @@ _log = logging.getLogger("steersman.manager")
 
 #: Seconds that recorders get to send their last events.
 _LAST_EVENTS = 2.0
+
+
+class Tracing(RunTracer, Protocol):
+    """Makes spans of runs and reviews; OpenTelemetry itself is imported only where it is used."""
+
+    def add_call(self, call: WebhookCall) -> None:
+        """Make the span of a review."""
+
+    def headers(self) -> Mapping[str, str]:
+        """Return the headers that carry the current span to another process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +128,8 @@ class ManagerOptions:
     webhooks: WebhookListener | None = None
     #: Carries out ``ctx.external_write``; crash tests count and interrupt writes here.
     carry_out: CarryOut = carry_out_at_once
+    #: Makes spans of reconciles and reviews (``steersman.manager.tracing``); ``None`` makes none.
+    tracing: Tracing | None = None
     #: Notified of each reconcile that fails unexpectedly, such as to send it to an error tracker.
     on_failure: FailureListener = ignore_failure
 
@@ -154,14 +167,25 @@ class Manager:
         self.health = Checks()
         self.readiness = Checks()
         self.readiness.add("started", lambda: "" if self._ready.is_set() else "not all controllers run yet")
-        self._transport = CountingTransport(transport, self._count_request)
+        self._transport = self._counted(transport)
         self._ready = asyncio.Event()
         self._leadership: Leadership | None = None
+        #: Whether the history says that this process leads.
+        self._leads = False
         self._controllers: list[Controller[Any]] = []
         self._started = clock.now()
         #: Background functions, with the name of their operator and its client.
         self._background: list[tuple[str, Client, BackgroundFunction]] = []
         self._probes: Server | None = None
+
+    def _counted(self, transport: Transport) -> CountingTransport:
+        """Return a transport that counts, and that passes the trace context on if there is one."""
+        tracing = self._options.tracing
+        if tracing is None:
+            return CountingTransport(transport, self._count_request)
+        self.history.listen(tracing.add_call, WebhookCall)
+        self._services.send_with(tracing.headers)
+        return PropagatingTransport(transport, self._count_request, tracing.headers)
 
     # State.
 
@@ -238,13 +262,19 @@ class Manager:
             lambda name: self._client(self._transport, name),
             installer_of=self._installer,
             clock=self._clock,
-            observer=metrics,
+            on_call=self._add_call,
         )
+        stack.callback(self.history.listen(metrics.add, WebhookCall))
         served = await stack.enter_async_context(webhooks.serving())
+        metrics.show_active(webhooks.active)
         await self._install(served.address)
         await stack.enter_async_context(webhooks.registered(served))
         self.readiness.add("webhook-certificate", served.check)
         metrics.show_expiry(lambda: served.valid_until)
+
+    def _add_call(self, call: WebhookCall) -> None:
+        masked: WebhookCall = Redactor(self._secrets).record(call)
+        self.history.add_call(masked)
 
     async def _install(self, webhooks: Address | None) -> None:
         client = self._installer(self._operators[0].name)
@@ -328,6 +358,8 @@ class Manager:
                 for reconciler in operator.reconcilers
             ]
             self._background += [(operator.name, client, function) for function in operator.background_functions]
+        for controller in self._controllers:
+            controller.attach()
         self.metrics.observe(self._controllers, informers)
         required: dict[str, dict[Informer[Any], None]] = {}
         for controller in self._controllers:
@@ -370,12 +402,11 @@ class Manager:
             recordings=self.recordings,
             target=(self._options.record or {}).get(client.field_manager, ""),
             secrets=self._secrets,
+            tracer=self._options.tracing,
             queue_observer=self.metrics.queue(name),
             on_failure=self._options.on_failure,
         )
-        controller = Controller(reconciler, options)
-        controller.attach()
-        return controller
+        return Controller(reconciler, options)
 
     async def _await_kinds(self, stack: AsyncExitStack, informers: Informers) -> None:
         """Retry optional kinds that are not served yet whenever a CRD changes, without waiting for the back-off."""
@@ -409,6 +440,9 @@ class Manager:
             yield None
             return
         self.metrics.leader.labels(election.name).set(0)
+        self.history.listen(
+            lambda change: self.metrics.leader.labels(election.name).set(change.is_leader), LeadershipChange
+        )
         connect = self._options.elector_transport
         elected = (
             elect_here(ApiConnection(self._transport, self._clock, self._randomness), election)
@@ -416,7 +450,24 @@ class Manager:
             else elect_in_thread(connect, self._clock, election)
         )
         async with elected as leadership:
-            yield leadership
+            try:
+                yield leadership
+            finally:
+                if self._leads:
+                    reason = "stopping" if leadership.is_valid else "the lease could not be renewed in time"
+                    self._note_leadership(election, is_leader=False, reason=reason)
+
+    def _note_leadership(self, election: ElectionOptions, *, is_leader: bool, reason: str = "") -> None:
+        self._leads = is_leader
+        self.history.add_leadership(
+            LeadershipChange(
+                at=self._clock.now(),
+                is_leader=is_leader,
+                lease=f"{election.namespace}/{election.name}",
+                identity=election.identity,
+                reason=reason,
+            )
+        )
 
     async def _lead(self, leadership: Leadership | None) -> None:
         if leadership is not None and self._options.election is not None:
@@ -425,7 +476,7 @@ class Manager:
                 lease = f"{election.namespace}/{election.name}"
                 _log.info("waiting for leadership", extra={"lease": lease, "identity": election.identity})
             await leadership.wait_acquired()
-            self.metrics.leader.labels(self._options.election.name).set(1)
+            self._note_leadership(election, is_leader=True)
 
     @staticmethod
     async def _stay(leadership: Leadership | None) -> None:

@@ -61,6 +61,7 @@ class Operator(AdmissionDeclarations):
         optional: bool = False,
         while_deleting: bool = False,
         report_failures: bool = True,
+        kstatus: bool = False,
         name: str = "",
         finalizer: str = "",
     ) -> Callable[[ReconcileFunction[K]], Reconciler[K]]:
@@ -74,7 +75,8 @@ class Operator(AdmissionDeclarations):
         ``workers`` objects are reconciled at the same time, each for at most ``timeout`` seconds, and all of
         them every ``resync`` seconds. An ``optional`` kind need not be served. ``while_deleting`` calls the function
         for objects that are being deleted as well, to finish their deletion; it replaces a cleanup. Runs that keep
-        failing set the condition Ready=False and record an event unless ``report_failures`` is false. ``name`` is the
+        failing set the condition Ready=False and record an event unless ``report_failures`` is false. ``kstatus`` sets
+        the conditions Ready, Reconciling and Stalled at the end of every run, as other tools read them. ``name`` is the
         name of the controller in logs and metrics, ``finalizer`` that of the finalizer that a cleanup needs.
         """
         _check_kind(kind)
@@ -92,6 +94,7 @@ class Operator(AdmissionDeclarations):
             optional=optional,
             while_deleting=while_deleting,
             report_failures=report_failures,
+            kstatus=kstatus,
         )
 
         def decorate(function: ReconcileFunction[K]) -> Reconciler[K]:

@@ -75,7 +75,8 @@ def _opened(document: JsonObject, source: str) -> list[JsonObject]:
     """Return the items of a ``v1/List``, or the object itself; raises ``DecodeError`` for anything else."""
     kind, api_version = document.get("kind"), document.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
-        raise DecodeError(f"{_place(source)}a document needs apiVersion and kind, got {sorted(document)[:5]}")
+        found = ", ".join(sorted(document)[:5]) or "nothing"
+        raise DecodeError(f"{_place(source)}a document needs apiVersion and kind; it has only: {found}")
     if (api_version, kind) != ("v1", "List"):
         return [document]
     items = document.get("items") or []

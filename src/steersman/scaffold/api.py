@@ -31,13 +31,15 @@ class Api:
             raise ConfigError(f"{self.kind!r} is not a kind: write it in CamelCase, such as CustomPod")
         if self.kind in _USED:
             raise ConfigError(f"a kind named {self.kind} would hide a name of Steersman: choose another")
-        if faults := dns1035_faults(self.version):
-            raise ConfigError(f"{self.version!r} is not an API version: {faults[0]}")
+        if dns1035_faults(self.version):
+            raise ConfigError(f"{self.version!r} is not an API version: write one such as v1 or v1alpha1")
 
     def check_custom(self) -> None:
         """Reject names that cannot be a custom kind."""
         if "." not in self.group or subdomain_faults(self.group):
-            raise ConfigError(f"{self.group!r} is not an API group: it needs a domain, such as apps.example.com")
+            raise ConfigError(
+                f"{self.group!r} is not an API group: write a lower-case DNS name such as apps.example.com"
+            )
         if is_protected_group(self.group):
             raise ConfigError(f"the group {self.group!r} belongs to the Kubernetes community: use your own domain")
 

@@ -104,4 +104,7 @@ def check_known(api: Api) -> None:
     """Reject a built-in kind without a class."""
     module = MODULES.get(api.api_version)
     if module is not None and not hasattr(import_module(f"steersman.kinds.{module}"), api.kind):
-        raise ConfigError(f"Kubernetes has no {api.kind} in {api.api_version}")
+        raise ConfigError(
+            f"Kubernetes has no {api.kind} in {api.api_version}: pass --group and --version of a built-in kind, "
+            "or add your own with 'steer create api'"
+        )

@@ -27,8 +27,10 @@ class Project:
     domain: str = DEFAULT_DOMAIN
 
     def __post_init__(self) -> None:
-        if faults := [*label_faults(self.name), *dns1035_faults(self.name)]:
-            raise ConfigError(f"a project cannot be named {self.name!r}: {faults[0]}")
+        if [*label_faults(self.name), *dns1035_faults(self.name)]:
+            raise ConfigError(
+                f"a project cannot be named {self.name!r}: use lower-case letters, digits and '-', such as my-operator"
+            )
         if len(self.name) > _LONGEST_NAME:
             raise ConfigError(f"a project cannot be named {self.name!r}: it has more than {_LONGEST_NAME} characters")
         if keyword.iskeyword(self.package) or self.package in _TAKEN:

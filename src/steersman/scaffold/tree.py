@@ -38,7 +38,7 @@ class Tree:
     def add(self, files: Mapping[str, str]) -> None:
         """Write new files, all or none; the error names those that exist."""
         if existing := self.existing(files):
-            raise ConfigError(f"{', '.join(existing)} would be overwritten: nothing was written")
+            raise ConfigError(f"{', '.join(existing)} would be overwritten: nothing was written; use another folder")
         for name, text in files.items():
             self._write(name, text, os.O_EXCL)
 

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from steersman.errors import AlreadyExists
 from steersman.objects.resource import Unstructured
@@ -62,7 +62,7 @@ async def replay_readme(
     await replay(edit(transcript) if edit else transcript, folder=copy, environment=environment)
 
 
-def without_descriptions(crd: Any) -> Any:
+def without_descriptions(crd: object) -> object:
     """Return a CRD without its descriptions, to compare what it means with another one's.
 
     A field of an object that is itself named ``description`` is kept.

@@ -5,7 +5,7 @@ The server itself has no client; it is handed in (``WebhookOptions.caller``).
 
 from urllib.parse import urlsplit
 
-from steersman.apiserver.webhook_calls.targets import CallFailed, Reply, Target
+from steersman.apiserver.webhook_calls.targets import CallFailed, Reply, Target, trace_context
 from steersman.clock import Clock
 from steersman.errors import ConfigError, NoAnswer, TransportError
 from steersman.protocol.http import App, Request, Response
@@ -40,6 +40,8 @@ class WebhookCalls:
         parts = urlsplit(target.url)
         path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
         headers = {"content-type": "application/json", "accept": "application/json"}
+        if trace := trace_context.get():
+            headers["traceparent"] = trace
         try:
             transport = self._apps.get(target.server_name) or self._transport(target)
             response = await transport.request(Request("POST", path, headers, body), timeout=seconds)

@@ -64,11 +64,11 @@ def _split(url: str) -> tuple[str, str, int, Secret | None]:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise ConfigError(f"not a URL: {_shown(url)}") from None
+        raise ConfigError(f"{_shown(url)} is not a URL") from None
     if parts.scheme not in _PORTS:
-        raise ConfigError(f"only http and https are spoken here, not {parts.scheme!r}: {_shown(url)}")
+        raise ConfigError(f"{_shown(url)} is not an http or https URL")
     if not parts.hostname:
-        raise ConfigError(f"a URL without a host: {_shown(url)}")
+        raise ConfigError(f"the URL {_shown(url)} has no host")
     login = None
     if parts.username is not None:
         login = Secret(f"{unquote(parts.username)}:{unquote(parts.password or '')}")

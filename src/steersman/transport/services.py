@@ -6,7 +6,6 @@ a URL, so that nothing listens and time can stand still.
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 from urllib.parse import urlsplit
 
 from steersman.clock import Clock
@@ -28,10 +27,17 @@ _LIMITS = Limits(connect=10.0, body=64 << 20)
 class HttpService:
     """A place on one server, by its URL. An answer of any status is an answer; none is a ``TransportError``."""
 
-    def __init__(self, url: str, transport: Transport, fence: WriteFence | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        transport: Transport,
+        fence: WriteFence | None = None,
+        headers: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
         parts = urlsplit(url)
         self.url = url
         self._fence = fence
+        self._headers = headers
         self._path, self._query = parts.path, parts.query
         self._transport = transport
 
@@ -40,7 +46,7 @@ class HttpService:
         method: str,
         path: str = "",
         *,
-        json: Any = None,
+        json: object = None,
         headers: Mapping[str, str] | None = None,
         timeout: float = SERVICE_TIMEOUT,  # noqa: ASYNC109 - measured by the injected clock, retries included
     ) -> Response:
@@ -49,7 +55,7 @@ class HttpService:
         It is retried only where that is safe: reads whose connection broke, and what the server asks to repeat by
         ``Retry-After``. Callers repeat writes themselves, with a key that makes it the same write.
         """
-        sent = {"accept": "application/json"}
+        sent = {"accept": "application/json", **self._headers()}
         body = b""
         if json is not None:
             body = encode_json(json)
@@ -80,6 +86,14 @@ class HttpServices:
         self._transports: dict[Endpoint, Transport] = {}
         self._apps: dict[Endpoint, App] = {}
         self._around: Callable[[App], App] = lambda app: app
+        self._headers: Callable[[], Mapping[str, str]] = dict
+
+    def send_with(self, headers: Callable[[], Mapping[str, str]]) -> None:
+        """Send these headers with every request from now on, such as the context of a trace; callers may replace them.
+
+        The function is called for each request, in the task that sends it.
+        """
+        self._headers = headers
 
     def at(self, url: str, *, fence: WriteFence | None = None) -> HttpService:
         """Return the service at a URL; nothing is sent yet. Raises ``ConfigError`` if it is not a URL.
@@ -90,7 +104,7 @@ class HttpServices:
         transport = self._transports.get(endpoint)
         if transport is None:
             transport = self._transports[endpoint] = self._connect(endpoint)
-        return HttpService(url, transport, fence)
+        return HttpService(url, transport, fence, self._headers)
 
     def _connect(self, endpoint: Endpoint) -> Transport:
         app = self._apps.get(endpoint)

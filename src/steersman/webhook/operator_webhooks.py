@@ -7,7 +7,7 @@ port.
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -26,7 +26,7 @@ from steersman.webhook.registration.configurations import CONVERSION_PATH, confi
 from steersman.webhook.registration.trust import DEFINITION, configuration_change, definition_change
 from steersman.webhook.reviews.review_handler import ReviewHandler
 from steersman.webhook.serving.listener import ServedWebhooks, WebhookListener
-from steersman.webhook.serving.routes import ReviewObserver, Routes
+from steersman.webhook.serving.routes import OnCall, Routes
 
 #: Returns what to apply to an existing object so that a CA bundle is trusted; ``None`` if it is trusted already.
 _Change = Callable[[JsonObject, bytes], JsonObject | None]
@@ -68,22 +68,24 @@ class OperatorWebhooks:
         *,
         installer_of: Callable[[str], Client],
         clock: Clock,
-        observer: ReviewObserver | None = None,
+        on_call: OnCall | None = None,
     ) -> None:
         self._operators = tuple(operators)
-        self._observer = observer
+        self._on_call = on_call
         self._listener = listener
         self._client_of = client_of
         #: Returns the client that installs configurations, by the operator's name.
         self._installer_of = installer_of
         self._clock = clock
+        #: Reviews under way, by the path of their webhook.
+        self.active: Mapping[str, int] = {}
 
     def __repr__(self) -> str:
         return f"<OperatorWebhooks of {[operator.name for operator in self._operators]}>"
 
     def routes(self) -> Routes:
         """Return the routes of every webhook and of the conversions between versions."""
-        routes = Routes(self._clock, self._observer)
+        routes = Routes(self._clock, self._on_call)
         for operator in self._operators:
             client = self._client_of(operator.name)
             for webhook in operator.webhooks:
@@ -99,7 +101,9 @@ class OperatorWebhooks:
     async def serving(self) -> AsyncIterator[ServedWebhooks]:
         """Serve reviews inside the block; nothing is registered with the API server yet."""
         client = self._client_of(self._operators[0].name)
-        async with self._listener.serving(self.routes(), client, clock=self._clock) as served:
+        routes = self.routes()
+        self.active = routes.active
+        async with self._listener.serving(routes, client, clock=self._clock) as served:
             yield served
 
     @asynccontextmanager
@@ -189,7 +193,7 @@ async def _delete(client: Client, obj: Unstructured) -> None:
         _log.warning("cannot delete the webhook configuration", extra={"name": obj.name, "error": str(error)})
 
 
-def _endpoint(configuration: Unstructured) -> tuple[Any, Any]:
+def _endpoint(configuration: Unstructured) -> tuple[object, object]:
     """Return the URL or Service of the first webhook of a configuration."""
     config = configuration.content["webhooks"][0]["clientConfig"]
     return config.get("url"), (config.get("service") or {}).get("name")

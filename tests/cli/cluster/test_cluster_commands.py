@@ -90,7 +90,7 @@ def test_crds_with_objects_are_not_deleted_by_accident(server: RunningServer, pr
     steer("samples", "apply", "--yes")
     refused = steer("uninstall", "--yes")
     assert refused.exit_code == 1
-    assert "there are 1 ships" in refused.stderr
+    assert "1 objects of ships would be deleted" in refused.stderr
     assert names("ships") == ["ship-sample"]
     assert "would be deleted" in steer("uninstall", "--dry-run", "--with-objects").stdout
     assert steer("uninstall", "--yes", "--with-objects").exit_code == 0
@@ -119,8 +119,8 @@ def test_an_unreachable_server_is_one_sentence(tmp_path: Path, project: Path, mo
         ("def broken(:\n", "SyntaxError"),
         ("operator = undefined\n", "NameError: name 'undefined' is not defined"),
         ("from steersman import Operator\noperator = Operator('')\n", "an operator needs a name"),
-        ("operator = 1\n", "is int, not an Operator"),
-        ("", "there is no 'operator'"),
+        ("operator = 1\n", "is not an Operator, but of the type int"),
+        ("", "has no 'operator'"),
     ],
 )
 def test_an_error_in_the_operator_is_reported_with_its_location(project: Path, text: str, message: str) -> None:
@@ -170,7 +170,7 @@ def test_breaking_changes_since_a_release_fail(project: Path) -> None:
     assert answer.exit_code == 1
     assert "breaking" in answer.stdout
     assert "1 breaking change since manifests" in answer.stderr
-    assert "neither a file nor a revision" in steer("manifests", "--against", "v9").stderr
+    assert "neither a file, a folder nor a git revision" in steer("manifests", "--against", "v9").stderr
 
 
 def test_arguments_that_the_operator_would_reject_are_rejected(project: Path) -> None:

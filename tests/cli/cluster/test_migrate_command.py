@@ -68,4 +68,4 @@ def test_a_kind_is_migrated_to_its_storage_version(server: RunningServer, tmp_pa
 
     unknown = _steer("migrate", "Ship", "--yes")
     assert unknown.exit_code == 1
-    assert unknown.stderr.endswith("steer: this cluster has no CRD for 'Ship'\n")
+    assert unknown.stderr.endswith("steer: this cluster has no CRD for 'Ship': only objects of CRDs are migrated\n")

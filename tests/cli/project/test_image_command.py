@@ -147,7 +147,7 @@ def test_a_missing_part_is_reported_in_one_sentence(project: Path) -> None:
         (("build",), "pass --base"),
         (("build", "--with", "docker"), "--tag"),
         (("push", "fleet:1"), "names no registry"),
-        (("push", "127.0.0.1:1/fleet:1"), "not an OCI image layout"),
+        (("push", "127.0.0.1:1/fleet:1"), "there is no image in build/image: run 'steer image build' first"),
     ):
         answer = steer("image", *arguments)
         assert answer.exit_code == 2

@@ -41,7 +41,7 @@ def test_init_does_not_change_existing_files(folder: Path) -> None:
     (folder / "README.md").write_text("mine")
     answer = steer("init", "custompod")
     assert answer.exit_code == 2
-    assert answer.stderr == "steer: README.md would be overwritten: nothing was written\n"
+    assert answer.stderr == "steer: README.md would be overwritten: nothing was written; use another folder\n"
     assert contents(folder) == {"README.md": "mine"}
 
 

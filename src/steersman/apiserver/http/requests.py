@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from steersman.apiserver.access.authentication import Authentication
 from steersman.apiserver.access.authorization import asked_of, forbidden_path, is_privileged, verb_asked
-from steersman.apiserver.access.impersonation import Asked, Impersonation, wants_impersonation
+from steersman.apiserver.access.impersonation import ImpersonatedAction, Impersonation, wants_impersonation
 from steersman.apiserver.access.rbac.authorizer import Rbac
 from steersman.apiserver.admission.chain import Admission
 from steersman.apiserver.custom.conversion import Conversions
@@ -28,6 +28,7 @@ from steersman.apiserver.resources.request_context import RequestContexts, User
 from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, bad_request, method_not_allowed, no_such_resource
 from steersman.apiserver.webhook_calls.replay import ReplayLog, Waits
+from steersman.apiserver.webhook_calls.targets import trace_context
 from steersman.protocol.http import Exchange, Request
 from steersman.randomness import Randomness
 
@@ -81,7 +82,7 @@ class RequestHandler:
         if info is not None:
             verb = verb_asked(_verb(request.method, info, query), info)
             info = asked_of(verb, info, query)
-        return self.impersonation.user_of(user, request.headers, Asked(verb, path, info))
+        return self.impersonation.user_of(user, request.headers, ImpersonatedAction(verb, path, info))
 
     def _page(self, request: Request, exchange: Exchange, path: str, query: Query, user: User) -> None:
         """Answer a request to a path that is not a resource: discovery, OpenAPI, health."""
@@ -138,6 +139,7 @@ class RequestHandler:
 
     async def _wait(self, waits: Waits, log: ReplayLog, verb: str, request: ApiRequest, exchange: Exchange) -> None:
         """Run a verb again until every webhook has replied about the objects as they are now."""
+        trace_context.set(request.http.headers.get("traceparent", ""))
         for _ in range(_MOST_RUNS):
             await waits.answered()
             try:

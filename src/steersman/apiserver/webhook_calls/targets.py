@@ -4,12 +4,17 @@ import base64
 import ipaddress
 import posixpath
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from steersman.json_types import JsonObject
 
 _HTTPS = 443
+
+
+#: The W3C trace context of the request whose webhooks are called; a caller passes it on as ``traceparent``.
+trace_context: ContextVar[str] = ContextVar("trace_context", default="")
 
 
 class CallFailed(Exception):  # noqa: N818 - the outcome of a call

@@ -72,7 +72,10 @@ async def _findings(
         async for finding in _cluster(config, found, deployed=deployed):
             yield finding
     except SteersmanError as error:
-        yield bad(f"context {config.context or '(none)'} at {config.server}: {error}", "is the server up, and yours?")
+        yield bad(
+            f"context {config.context or '(none)'} at {config.server}: {error}",
+            "check that the server runs and that the kubeconfig has the right address",
+        )
 
 
 def _here() -> Iterator["Finding"]:
@@ -101,10 +104,10 @@ def _project(target: str | None) -> tuple["Declared | None", list["Finding"]]:
             bad(f"the operator cannot be loaded: {error.format_message()}", "correct it; --operator names another")
         ]
     except click.UsageError as error:
-        return None, [note(error.format_message(), "begin one with 'steer init NAME'")]
+        return None, [note(error.format_message(), "create one with 'steer init NAME'")]
     except SteersmanError as error:
         return None, [bad(f"the operator cannot be used: {error}", "correct its declarations")]
-    what = f"operator {found.operator.name}: {len(found.operator.reconcilers)} reconcilers, {count} definitions"
+    what = f"operator {found.operator.name}: {len(found.operator.reconcilers)} reconcilers, {count} CRDs"
     return found, [good(what), *_manifests(found)]
 
 

@@ -71,7 +71,7 @@ async def _definition(client: "Client", kind: str) -> "CustomResourceDefinition"
         if kind == definition.name or kind in words or kind in {f"{word}.{group}" for word in words}:
             found.append(definition)
     if not found:
-        raise click.ClickException(f"this cluster has no CRD for {kind!r}")
+        raise click.ClickException(f"this cluster has no CRD for {kind!r}: only objects of CRDs are migrated")
     if len(found) > 1:
         listed = ", ".join(definition.name for definition in found)
         raise click.ClickException(f"{kind!r} is ambiguous: pass one of {listed}")

@@ -23,12 +23,15 @@ class _Duration(click.ParamType):  # type: ignore[type-arg]  # generic only in n
 
     name = "duration"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
         """Return a length of time, or fail with the reason."""
         found = _DURATION.fullmatch(str(value))
         days, hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0, 0)
-        if not 0 < days * 86_400 + hours * 3_600 + minutes * 60 + seconds <= _LONGEST.total_seconds():
+        total = days * 86_400 + hours * 3_600 + minutes * 60 + seconds
+        if not total:
             self.fail(f"{value!r} is not a length of time such as 30m, 2h or 1d12h", param, ctx)
+        if total > _LONGEST.total_seconds():
+            self.fail(f"{value!r} is longer than {_LONGEST.days}d: leave --for out to pause without an end", param, ctx)
         return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
 
 

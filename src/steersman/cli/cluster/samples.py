@@ -35,7 +35,7 @@ def apply(folder: Path, *, kubeconfig: Path | None, context: str | None, yes: bo
     """
     objects = sample_objects(folder)
     if not objects:
-        raise click.ClickException(f"there are no samples in {folder}")
+        raise click.ClickException(f"the folder {folder} has no YAML files with objects: pass another one with --from")
     run(_apply(objects, Access(kubeconfig=kubeconfig, context=context, yes=yes, dry_run=dry_run)))
 
 

@@ -65,6 +65,5 @@ async def _refuse_objects(client: "Client", definitions: list["Unstructured"]) -
         if count:
             names = spec["names"]["plural"]
             raise click.ClickException(
-                f"there are {count} {names}, which would be deleted with their CRD: "
-                f"delete them first, or pass --with-objects"
+                f"{count} objects of {names} would be deleted with their CRD: delete them first, or pass --with-objects"
             )

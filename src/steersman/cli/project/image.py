@@ -178,6 +178,8 @@ def _push(text: str, layout: "Layout", *, plain: bool) -> None:
     from steersman.scaffold.image.registry import Registry
 
     reference = Reference.parse(text)
+    if not layout.root.exists():
+        raise click.UsageError(f"there is no image in {layout.root}: run 'steer image build' first")
     login = kept_login(reference.host, Path("~/.docker/config.json").expanduser())
     registry = Registry(reference, login, clock=RealClock(), plain=plain)
     digest = asyncio.run(registry.push(layout, click.echo))

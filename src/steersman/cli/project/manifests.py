@@ -100,5 +100,5 @@ def _git(*arguments: str, revision: str) -> bytes:
         raise click.ClickException(f"{revision} is not a file, and git is not installed") from None
     except subprocess.CalledProcessError as error:
         what = error.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["git failed"]
-        raise click.ClickException(f"{revision} is neither a file nor a revision: {what[0]}") from None
+        raise click.ClickException(f"{revision} is neither a file, a folder nor a git revision: {what[0]}") from None
     return answer.stdout

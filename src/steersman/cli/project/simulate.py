@@ -219,10 +219,12 @@ def _scenario(text: str) -> _Found:
 
     module_name, colon, name = text.partition(":")
     if not colon or not module_name or not name:
-        raise click.BadParameter(f"{text!r} is not MODULE:SCENARIO, such as tests.scenarios:rollout")
+        raise click.UsageError(f"{text!r} is not MODULE:SCENARIO, such as tests.scenarios:rollout")
     found = load_target(text)
     if not iscoroutinefunction(found):
-        raise click.BadParameter(f"{text} is {type(found).__name__}, not an async function that takes the cluster")
+        raise click.UsageError(
+            f"{text} is not an async function that takes the cluster, but of the type {type(found).__name__}"
+        )
     module = sys.modules[module_name]
     invariants = {name: value for name, value in vars(module).items() if isinstance(value, Invariant)}
     return _Found(module, name, found, invariants)

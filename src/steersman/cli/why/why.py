@@ -236,7 +236,7 @@ async def _print_overviews(operators: list["RunningOperator"], *, as_json: bool)
         except NoOperatorAnswer as refusal:
             _print_lines([f"steer: {refusal}"], err=True)
     if not answers:
-        raise click.ClickException("no operator answered")
+        raise click.ClickException("no operator answered: restart it, or pass --context for one in a cluster")
     if as_json:
         _print_json([{"overview": overview, "objects": summaries} for overview, summaries in answers])
         return

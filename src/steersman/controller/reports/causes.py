@@ -83,7 +83,7 @@ class Cause(Struct, frozen=True):
         target = self.target
         name = None if target is None else ObjectName(target.gvk.kind, *target.key, target.gvk.group)
         changes = () if self.change is None else self.change.fields(mask)
-        return CauseRecord(self.type, name, ", ".join(self.parts) or mask(self.reason), changes)
+        return CauseRecord(self.type, name, ", ".join(self.parts) or mask(self.reason), changes, self.version)
 
     def __str__(self) -> str:
         subject = "" if self.target is None else f"{self.target} "

@@ -4,6 +4,7 @@ import asyncio
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from steersman.errors import (
     ApiError,
@@ -12,6 +13,7 @@ from steersman.errors import (
     DeclarationError,
     LeadershipLost,
     NotFound,
+    NotReady,
     Permanent,
     Retry,
     text_of,
@@ -56,6 +58,10 @@ class Waiting(Struct, frozen=True):
     key: ObjectKey
     #: Seconds until a retry in any case.
     recheck: float
+    #: Whether waiting is the usual course of things (``NotReady``): without an event.
+    is_quiet: bool = False
+    #: Resource version that was not ready: only a newer one wakes the key. Empty if none was seen.
+    seen: str = ""
 
 
 class Failed(Struct, frozen=True):
@@ -118,7 +124,8 @@ def _waiting(error: Blocked, key: ObjectKey) -> Outcome:
         return Failed(mistake)
     namespace = key.namespace if error.namespace is None else error.namespace
     awaited = ObjectKey(namespace if namespaced else "", error.name)
-    return Waiting(error.reason, error.message, error.kind, awaited, error.recheck)
+    waiting = Waiting(error.reason, error.message, error.kind, awaited, error.recheck)
+    return replace(waiting, is_quiet=True, seen=error.version) if isinstance(error, NotReady) else waiting
 
 
 def _is_itself(error: NotFound, resource: ApiResource, key: ObjectKey) -> bool:

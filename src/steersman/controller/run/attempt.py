@@ -35,6 +35,7 @@ from steersman.controller.reports.outcome import (
 )
 from steersman.controller.run.failure_text import failure_text
 from steersman.controller.run.finalizers import add_finalizer, is_cleanup_due, remove_finalizer
+from steersman.controller.run.kstatus import KstatusConditions
 from steersman.controller.run.pause import CONDITION, REASON, Pause, pause_of
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.status_draft import (
@@ -178,8 +179,20 @@ class Attempt(Generic[K]):
         if not isinstance(outcome, (Failed, Outdated)):
             draft.retire_failure(succeeded=isinstance(outcome, Done))
             draft.observe_generation()
+        if self._reconciler.options.kstatus:
+            self._settle_kstatus(outcome)
         await self._write_status(draft, outcome)
         return Done(self._record.again_after) if isinstance(outcome, Done) else outcome
+
+    def _settle_kstatus(self, outcome: Outcome) -> None:
+        own = getattr(self._obj, "status", None)
+        if isinstance(own, Status):
+            asked = outcome.reason if isinstance(outcome, RetryLater) else ""
+            conditions = KstatusConditions(
+                own, now=self._clock.now().replace(microsecond=0), generation=self._obj.generation
+            )
+            message = self._record.mask(asked)
+            conditions.settle(outcome, set_ready=self._record.set_ready, message=message)
 
     async def _stay_paused(self, pause: Pause) -> Outcome:
         """Show the pause in the status; the author's function is not called."""
@@ -284,7 +297,9 @@ class Attempt(Generic[K]):
                 message = self._record.mask(message)
                 if reason != AlreadyOwned.REASON:
                     message = waiting_message(message, f"{kind.__name__} {key}")
-                if self._set_not_ready(reason, message):
+                # A message of the author's own about a child that is not ready yet is the better one.
+                is_told = outcome.is_quiet and self._record.set_not_ready
+                if not is_told and self._set_not_ready(reason, message) and not outcome.is_quiet:
                     self._ctx.event(reason, message, kind="Warning")
             case Failed(error) | Outdated(error):
                 self._report_failure(failed, failure_text(error, self._record.mask), after=FAILURES_REPORTED)

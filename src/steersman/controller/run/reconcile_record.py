@@ -47,6 +47,8 @@ class RunEnd(Struct, frozen=True):
     failures: int = 0
     #: Whether the caches did not show in time what the run before it had written.
     is_stale: bool = False
+    #: What the tracer began with the run; ``None`` without one.
+    span: Any = None
 
     def record(self, outcome: Outcome, timing: RunTiming) -> Reconcile:
         """Return the record of the run."""

@@ -182,7 +182,7 @@ class Kubeconfig:
         try:
             content = path.read_bytes()
         except OSError as error:
-            raise ConfigError(f"kubeconfig {path}: {error.strerror}") from None
+            raise ConfigError(f"kubeconfig {path}: {error.strerror}; set KUBECONFIG, or pass a kubeconfig") from None
         file = _read(content, path)
         _warn_if_exposed(file, path)
         self.files.append(path)

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import os
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -62,6 +63,13 @@ async def dial(connection: Connection, route: Route, *, clock: Clock, limits: Li
         connection.transport = secured
 
 
+def _reason(error: OSError) -> str:
+    """Return the system's text for an error; asyncio replaces it by "Connect call failed"."""
+    if isinstance(error, socket.gaierror) or not error.errno:
+        return error.strerror or str(error)
+    return os.strerror(error.errno)
+
+
 async def _connect(protocol: asyncio.Protocol, to: Endpoint, *, clock: Clock, limits: Limits) -> asyncio.Transport:
     loop = asyncio.get_running_loop()
     try:
@@ -70,7 +78,7 @@ async def _connect(protocol: asyncio.Protocol, to: Endpoint, *, clock: Clock, li
     except TimeoutError:
         raise ConnectionFailed(f"{to}: not reached within {limits.connect:g} s") from None
     except OSError as error:
-        raise ConnectionFailed(f"{to}: {error.strerror or error}") from None
+        raise ConnectionFailed(f"{to}: {_reason(error)}") from None
     notice_dead_peers(transport.get_extra_info("socket"))
     return transport
 

@@ -1,17 +1,20 @@
 """Metrics of webhooks, under controller-runtime's names where it has one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from steersman.history.records import WebhookCall
 
 #: Seconds: a webhook that takes more than a few hundred milliseconds makes every write slow.
 _BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class WebhookMetrics:
-    """Counts reviews; a ``ReviewObserver`` with a registry of its own."""
+    """Counts reviews by their records, in a registry of its own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -41,12 +44,12 @@ class WebhookMetrics:
         )
         gauge.set_function(lambda: end.timestamp() if (end := valid_until()) is not None else 0.0)
 
-    def begun(self, path: str) -> None:
-        """Count a review as in flight."""
-        self._running.labels(path).inc()
+    def show_active(self, active: Mapping[str, int]) -> None:
+        """Show how many reviews are under way, by the path of their webhook; read at each scrape."""
+        for path in active:
+            self._running.labels(path).set_function(partial(active.__getitem__, path))
 
-    def ended(self, path: str, code: int, seconds: float) -> None:
+    def add(self, call: WebhookCall) -> None:
         """Count a review by its HTTP status and duration."""
-        self._running.labels(path).dec()
-        self._requests.labels(path, str(code)).inc()
-        self._seconds.labels(path).observe(seconds)
+        self._requests.labels(call.webhook, str(call.status)).inc()
+        self._seconds.labels(call.webhook).observe(call.seconds)

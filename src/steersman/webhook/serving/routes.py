@@ -7,13 +7,15 @@ import inspect
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol, TypeAlias
-from urllib.parse import parse_qs, urlsplit
+from typing import Final, TypeAlias
+from urllib.parse import parse_qs
 
 from steersman.clock import Clock
 from steersman.errors import DeclarationError, DecodeError
+from steersman.history.records import WebhookCall
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.webhook.reviews.failure import ReviewFailed, refusal
+from steersman.webhook.serving.call_record import CallTiming, call_record
 
 #: From the bytes of a review to those of its response; raises ``ReviewFailed`` or ``DecodeError`` if it is not valid.
 ReviewFunction: TypeAlias = Callable[[bytes], bytes | Awaitable[bytes]]
@@ -29,24 +31,22 @@ _DEFAULT_TIMEOUT, _LONGEST_TIMEOUT = 10.0, 30.0
 _TIMEOUT_SHARE: Final = 0.9
 #: Status that is counted when the API server closed the connection before the response.
 _CLIENT_CLOSED: Final = 499
+#: Characters of a trace context.
+_TRACE: Final = 128
 
 
-class ReviewObserver(Protocol):
-    """Notified of reviews; must neither block nor raise."""
-
-    def begun(self, path: str) -> None:
-        """Record that a review began."""
-
-    def ended(self, path: str, code: int, seconds: float) -> None:
-        """Record the HTTP status of the response; a denial has status 200, too."""
+#: Called with the record of each review; must neither block nor raise.
+OnCall: TypeAlias = Callable[[WebhookCall], None]
 
 
 class Routes:
     """An app that answers reviews by their path. Any failure becomes an error response."""
 
-    def __init__(self, clock: Clock, observer: ReviewObserver | None = None) -> None:
+    def __init__(self, clock: Clock, on_call: OnCall | None = None) -> None:
         self._clock = clock
-        self._observer = observer
+        self._on_call = on_call
+        #: Reviews under way, by path.
+        self.active: dict[str, int] = {}
         self._reviews: dict[str, ReviewFunction] = {}
 
     def __repr__(self) -> str:
@@ -57,19 +57,20 @@ class Routes:
         if path in self._reviews:
             raise DeclarationError(f"two webhooks have the path {path}: pass name= to one of them")
         self._reviews[path] = review
+        self.active[path] = 0
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Answer one request."""
-        url = urlsplit(request.target)
-        problem = self._problem(request, url.path)
+        path, _, query = request.target.partition("?")
+        problem = self._problem(request, path)
         if problem is not None:
             exchange.respond(problem)
             return None
-        return self._answer(url.path, request.body, exchange, _limit(url.query))
+        return self._answer(path, request, exchange, _limit(query))
 
     def _problem(self, request: Request, path: str) -> Response | None:
         if path not in self._reviews:
-            return refusal(404, f"there is no webhook at {path}")
+            return refusal(404, f"there is no webhook at {path[:100]}")
         if request.method != "POST":
             return refusal(405, "reviews are sent with POST")
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
@@ -78,18 +79,19 @@ class Routes:
             return refusal(413, f"the review exceeds {LARGEST} bytes")
         return None
 
-    async def _answer(self, path: str, body: bytes, exchange: Exchange, limit: float) -> None:
-        if self._observer is None:
-            exchange.respond(await self._response(path, body, limit))
-            return
-        began, code = self._clock.monotonic(), _CLIENT_CLOSED
-        self._observer.begun(path)
+    async def _answer(self, path: str, request: Request, exchange: Exchange, limit: float) -> None:
+        started, began = self._clock.now(), self._clock.monotonic()
+        response = Response(_CLIENT_CLOSED)
+        self.active[path] += 1
         try:
-            response = await self._response(path, body, limit)
-            code = response.status
+            response = await self._response(path, request.body, limit)
             exchange.respond(response)
         finally:
-            self._observer.ended(path, code, self._clock.monotonic() - began)
+            self.active[path] -= 1
+            if self._on_call is not None:
+                timing = CallTiming(started, self._clock.monotonic() - began)
+                trace = request.headers.get("traceparent", "")[:_TRACE]
+                self._on_call(call_record(path, request.body, response.status, response.body, timing, trace))
 
     async def _response(self, path: str, body: bytes, limit: float) -> Response:
         try:

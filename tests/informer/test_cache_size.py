@@ -1,4 +1,4 @@
-"""The warning that names the cache that grows."""
+"""What a cache does not have, and the warning that names the one that grows."""
 
 import pytest
 
@@ -16,6 +16,18 @@ def test_a_growing_cache_is_warned_about_whenever_it_doubles() -> None:
     growth = CacheGrowth(100)
     sizes = [10, 99, 100, 150, 90, 199, 200, 950, 1599, 1600]
     assert [size for size in sizes if growth.is_due(size)] == [100, 200, 950, 1600]
+
+
+async def test_content_that_is_not_cached_is_not_made_up(cluster: Cluster) -> None:
+    """Decoded as its own class, an object of which only the metadata is cached would look empty."""
+    await cluster.client.create(ConfigMap(meta("a"), data={"x": "1"}))
+    async with cluster.client.informer(ConfigMap, metadata_only=True) as cache:
+        found = cache.get_metadata("default/a")
+        assert found is not None
+        assert found.uid
+        for read in (lambda: cache.get("default/a"), cache.list, lambda: list(cache)):
+            with pytest.raises(LookupError, match="cached without content: use get_metadata or list_metadata"):
+                read()
 
 
 async def test_the_warning_names_the_cache_and_what_limits_it(
