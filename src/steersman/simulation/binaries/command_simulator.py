@@ -6,7 +6,6 @@ the fault.
 """
 
 import asyncio
-import logging
 import tempfile
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
@@ -24,6 +23,7 @@ from steersman.simulation.end_states import learn_volatile
 from steersman.simulation.fault_kinds import KINDS, FaultKind
 from steersman.simulation.oracles import Finding, Reference, judge, judge_undisturbed
 from steersman.simulation.plans import Fault, Plan, parse_plan, single_faults
+from steersman.simulation.process_settings import quiet_logs, reject_running_loop
 from steersman.simulation.recording import Recording
 from steersman.simulation.report import Failure
 from steersman.simulation.run import Outcome
@@ -75,18 +75,15 @@ def simulate_command(setup: CommandSetup, choice: Choice, *, on_progress: Progre
     ``setup.directory`` keeps the logs. Ctrl-C ends all processes and returns what is known by then.
     """
     simulation = _CommandSimulation(setup, choice, on_progress)
-    logger = logging.getLogger("steersman")
-    before = logger.level
-    # The cluster of each run would log its warnings between the lines of progress.
-    logger.setLevel(logging.CRITICAL + 1)
-    try:
-        asyncio.run(simulation.run())
-    except KeyboardInterrupt:
-        if simulation.report is None:
-            raise
-        simulation.report.is_interrupted = True
-    finally:
-        logger.setLevel(before)
+    reject_running_loop()
+    # asyncio warns of writes to the connections of killed processes.
+    with quiet_logs("steersman", "asyncio"):
+        try:
+            asyncio.run(simulation.run())
+        except KeyboardInterrupt:
+            if simulation.report is None:
+                raise
+            simulation.report.is_interrupted = True
     return simulation.finished()
 
 
