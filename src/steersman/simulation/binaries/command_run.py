@@ -19,14 +19,14 @@ from steersman.apiserver.access.authentication import ADMIN
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background
 from steersman.errors import WaitTimeout
-from steersman.json_types import JsonObject
 from steersman.localcluster.local_cluster import local_operators
 from steersman.localcluster.process_node.processes.spawning import LocalProcess, Processes
 from steersman.localcluster.simulated_node.node import NAME as SIMULATED
 from steersman.manager.install import install_definitions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.objects.resource import Unstructured
-from steersman.simulation.binaries.elections import end_terms, is_election_object, without_elections
+from steersman.simulation.binaries.comparison import compared
+from steersman.simulation.binaries.elections import end_terms, without_elections
 from steersman.simulation.binaries.gateway import CommandConnection, CommandNetwork, Gateway
 from steersman.simulation.binaries.program import OperatorExited, Program, ProgramLog, started, stop
 from steersman.simulation.binaries.simulated_pods import SimulatedPods
@@ -49,8 +49,6 @@ _FIRST_DELAY, _LONGEST_DELAY = 0.1, 5.0
 _MOST_EXITS = 20
 #: Seconds after which faults that last are ended, although the operator is not at rest.
 _LASTING = 20.0
-#: Kinds with which controllers of the cluster remember how they came to where they are.
-_BOOKKEEPING = frozenset({"ControllerRevision"})
 #: Seconds that the controllers of the cluster get to finish.
 _GRACE = 1.0
 
@@ -176,7 +174,7 @@ class _CommandRun:
             known = versions_of(server)
             lifetimes = Lifetimes(known)
             server.objects.observers.append(without_elections(lifetimes.observe))
-            changes = ChangeCounts(server, lambda document: _compared(lifetimes.without_stillborn(document)))
+            changes = ChangeCounts(server, lambda document: compared(lifetimes.without_stillborn(document)))
             cluster.at_rest = lambda: self._at_rest(lifetimes)
             cluster.end_faults = self._end_faults
             # Before the task runs: there is no rest until the first process has sent a request.
@@ -186,7 +184,7 @@ class _CommandRun:
                     await self._play()
             except Exception as error:  # noqa: BLE001 - whatever a scenario raises under a fault is a result
                 outcome.error = error
-            outcome.state = end_state(server, known, lambda document: _compared(untouched(document)))
+            outcome.state = end_state(server, known, lambda document: compared(untouched(document)))
             # How often an object is updated depends on which intermediate states a program sees in real time.
             outcome.changes = {key: count for key, count in changes.counts().items() if key[0] != "updated"}
             outcome.destroyed = lifetimes.destroyed
@@ -305,17 +303,6 @@ class _CommandRun:
         if "address already in use" in lines:
             hint = "\nTwo of its processes use the same port: pass --jobs 1, or give each a {port} of its own."
         return f"; its last log lines:\n{lines}{hint}"
-
-
-def _compared(document: JsonObject | None) -> JsonObject | None:
-    """Return an object without what depends on how many updates it took; ``None`` if it is not compared."""
-    if document is None or is_election_object(document) or document["kind"] in _BOOKKEEPING:
-        return None
-    document["metadata"].pop("generation", None)
-    status = document.get("status")
-    if isinstance(status, dict):
-        status.pop("observedGeneration", None)
-    return document
 
 
 @asynccontextmanager
