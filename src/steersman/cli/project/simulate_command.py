@@ -48,7 +48,7 @@ def command_options(function: Callable[..., None]) -> Callable[..., None]:
         function(**given)
 
     options = [
-        click.option("--command", "command_line", metavar="COMMAND", help="Simulate this program instead; see below."),
+        click.option("--command", "command_line", metavar="COMMAND", help="Program to simulate; {kubeconfig}, {port}."),
         click.option("--scenario", "scenario_path", metavar="PATH", help="Folder of YAML steps, or FILE.py:FUNCTION."),
         click.option("--crds", multiple=True, type=click.Path(path_type=Path, exists=True), help="CRDs it needs."),
         click.option("--also-serve", multiple=True, metavar="OLD=NEW", help="Such as policy/v1beta1=policy/v1."),
