@@ -39,30 +39,30 @@ def load_operator(target: str | None) -> "Operator":
     target = target or project_target()
     found = load_target(target)
     if not isinstance(found, Operator):
-        raise _wrong(f"{target} is not an Operator, but of the type {type(found).__name__}")
+        raise _wrong(f"{target} is not an Operator, but of the type {type(found).__name__}", "MODULE:OPERATOR")
     return found
 
 
-def load_target(target: str) -> object:
+def load_target(target: str, hint: str = "MODULE:OPERATOR") -> object:
     """Return a global of a module by ``module:name``; modules of the current directory are found too."""
     module_name, colon, name = target.partition(":")
     if not colon or not module_name or not name:
-        raise _wrong(f"{target!r} is not MODULE:OPERATOR, such as my_operator.main:operator")
+        raise _wrong(f"{target!r} is not MODULE:OPERATOR, such as my_operator.main:operator", hint)
     if "" not in sys.path:
         sys.path.insert(0, "")
-    module = _imported(module_name)
+    module = _imported(module_name, hint)
     try:
         found: object = getattr(module, name)
     except AttributeError:
-        raise _wrong(f"the module {module_name} has no {name!r}") from None
+        raise _wrong(f"the module {module_name} has no {name!r}", hint) from None
     return found
 
 
-def _wrong(message: str) -> click.BadParameter:
-    return click.BadParameter(message, param_hint="MODULE:OPERATOR")
+def _wrong(message: str, hint: str) -> click.BadParameter:
+    return click.BadParameter(message, param_hint=hint)
 
 
-def _imported(name: str) -> ModuleType:
+def _imported(name: str, hint: str) -> ModuleType:
     """Import a module of the user; report any error with its location."""
     from steersman.errors import SteersmanError
 
@@ -72,7 +72,7 @@ def _imported(name: str) -> ModuleType:
         raise
     except Exception as error:
         what = f"{type(error).__name__}: {error}" if not isinstance(error, ModuleNotFoundError) else str(error)
-        raise _wrong(f"cannot import {name!r}: {what}{_place(error)}") from error
+        raise _wrong(f"cannot import {name!r}: {what}{_place(error)}", hint) from error
 
 
 def _place(error: Exception) -> str:

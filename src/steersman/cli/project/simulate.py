@@ -212,7 +212,7 @@ def _scenario(text: str) -> _Found:
     module_name, colon, name = text.partition(":")
     if not colon or not module_name or not name:
         raise click.UsageError(f"{text!r} is not MODULE:SCENARIO, such as tests.scenarios:rollout")
-    found = load_target(text)
+    found = load_target(text, "MODULE:SCENARIO")
     if not iscoroutinefunction(found):
         raise click.UsageError(
             f"{text} is not an async function that takes the cluster, but of the type {type(found).__name__}"
