@@ -92,7 +92,7 @@ async def pass_time(clock: FakeClock, seconds: float, reader: Reader) -> float:
 
 
 async def socket_turn() -> None:
-    """Let the event loop process its sockets."""
+    """Run the event loop until it has processed its sockets."""
     turned = asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().call_later(0.001, turned.set_result, None)
     await turned
@@ -185,8 +185,8 @@ async def test_a_watch_that_exceeds_its_timeout_ends(connected: Connect) -> None
         assert "did not end the watch" in str(reader.failure)
 
 
-async def test_a_refused_watch_is_the_servers_error(connected: Connect) -> None:
-    """A kind that is not served must be told from a server that is not there."""
+async def test_a_rejected_watch_is_the_servers_error(connected: Connect) -> None:
+    """A kind that is not served must differ from an unreachable server."""
     server, clock = WatchServer(first=answer(404, b'{"kind":"Status","code":404,"reason":"NotFound"}')), FakeClock()
     async with reading(server, connected, clock) as reader:
         await until(lambda: reader.failure)
