@@ -310,7 +310,7 @@ async def test_steps_that_a_timer_separates_are_all_planned(cluster: Cluster, fa
     ],
 )
 async def test_how_a_run_ends_is_shown(cluster: Cluster, raised: Exception, result: Result, said: str) -> None:
-    """Whoever reads a plan wants to know why it ends there."""
+    """A reader of a plan needs to know why it ends there."""
     operator = Operator("ends")
 
     @operator.reconciler(Page, report_failures=False)
