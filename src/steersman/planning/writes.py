@@ -81,20 +81,20 @@ class PlannedWrites:
             is_blind_create = request.method == "POST" and not info.subresource
             if refusal is not None and not (is_blind_create and refusal.status == _FORBIDDEN):
                 return refusal
-        response = await self._judged(Write(request, info, served, query, place, body))
+        response = await self._checked(Write(request, info, served, query, place, body))
         if request.method == "DELETE" and name:
             await self._cascade.begin_foreground(place)
         await self._cascade.run()
         return response
 
-    async def _judged(self, write: Write) -> Response:
+    async def _checked(self, write: Write) -> Response:
         judge = self._judge_of(write)
         live = None if judge is None else _as_live(write, self._shadow)
         if judge is None or live is None:
             return await self._by_shadow(write)
         answer = await judge.request(as_dry_run(live))
         if answer.status >= _FAILURE:
-            return await self._refused(write, answer)
+            return await self._rejected(write, answer)
         if self._is_laid(write, answer):
             return self._lay(write, answer)
         return await self._by_shadow(write)
@@ -103,12 +103,12 @@ class PlannedWrites:
         """Return the live server if it can judge a write; note the reason if it cannot."""
         if self._live is None or "dryRun" in write.query:
             return None
-        reason = self._not_judged(write)
+        reason = self._not_checked(write)
         if reason:
             self._shadow.log.judged_locally.setdefault(write.place, reason)
         return None if reason else self._live
 
-    def _not_judged(self, write: Write) -> str:
+    def _not_checked(self, write: Write) -> str:
         """Return why the live server cannot judge a write; empty if it can."""
         log, place = self._shadow.log, write.place
         if place.resource in self.local_resources:
@@ -123,7 +123,7 @@ class PlannedWrites:
             return "it was written before in this plan"
         return ""
 
-    async def _refused(self, write: Write, answer: Response) -> Response:
+    async def _rejected(self, write: Write, answer: Response) -> Response:
         if (unable := _NO_DRY_RUN.search(_message(answer))) is not None:
             self._shadow.log.judged_locally[write.place] = f"webhook {unable[1]} does not support dry runs"
             return await self._by_shadow(write)

@@ -53,7 +53,9 @@ class _PlanCommand(click.Command):
 @click.option("--as", "user", metavar="USER", help="Plan with the permissions of this user or service account.")
 @click.option("--namespace", "-n", "namespaces", metavar="NAME", multiple=True, help="Plan only this namespace.")
 @click.option("--selector", "-l", metavar="LABELS", default="", help="Plan only objects with these labels.")
-@click.option("--limit", type=click.IntRange(min=1), default=None, help="Plan at most N objects of each kind.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", default=None, help="Plan at most N objects of each kind."
+)
 @click.option("--output", "-o", type=click.Choice(["text", "json", "yaml"]), default="text", help="Default: text.")
 @click.option("--against", type=click.Path(file_okay=False, exists=True, path_type=Path), help="Project to compare.")
 @click.option("--offline", is_flag=True, help="Send no dry runs: only read from the cluster.")
