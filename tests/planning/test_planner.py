@@ -665,7 +665,7 @@ async def test_a_run_that_needs_time_is_named_while_the_clock_stands_still(
 
 
 async def test_connections_of_drivers_are_noted(cluster: Cluster) -> None:
-    """What a driver writes by itself is really written: whoever reads the plan has to know of it."""
+    """What a driver writes by itself is really written: readers of the plan have to know of it."""
     operator = Operator("driver")
     with socket.create_server(("127.0.0.1", 0)) as database:
         address = database.getsockname()
