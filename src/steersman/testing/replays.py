@@ -10,7 +10,7 @@ which are placeholders here. They are reported as differences.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
@@ -39,14 +39,14 @@ from steersman.manager.install import install_definitions
 from steersman.manager.operator import Operator
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.objects.times import parse_time
-from steersman.protocol.http import SAFE_METHODS, App, Request, Response, Upgraded
+from steersman.protocol.http import SAFE_METHODS, App, Request, Response
 from steersman.randomness import Randomness
 from steersman.testing.fake_clock import FakeClock
-from steersman.transport.base import DEFAULT_IDLE, DEFAULT_TIMEOUT, Transport
+from steersman.transport.base import DEFAULT_TIMEOUT, Transport
 from steersman.transport.endpoint import Endpoint
 from steersman.transport.in_memory import InMemoryTransport
 from steersman.transport.services import HttpServices
-from steersman.transport.stream import ResponseStream
+from steersman.transport.wrapper import TransportWrapper
 
 T = TypeVar("T")
 
@@ -204,11 +204,11 @@ class _Doubles(HttpServices):
         return super()._connect(endpoint)
 
 
-class _RejectingTransport:
+class _RejectingTransport(TransportWrapper):
     """Rejects the requests that were rejected in the recorded run, with the same response."""
 
     def __init__(self, inner: Transport, recorded: Iterable[RecordedWrite]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._recorded = list(recorded)
 
     async def request(self, request: Request, *, timeout: float | None = DEFAULT_TIMEOUT) -> Response:  # noqa: ASYNC109 - the signature of Transport
@@ -229,24 +229,6 @@ class _RejectingTransport:
         if found is not None:
             self._recorded.remove(found)
         return found
-
-    def stream(
-        self, request: Request, *, idle: float | None = DEFAULT_IDLE
-    ) -> AbstractAsyncContextManager[ResponseStream]:
-        """Open a stream."""
-        return self._inner.stream(request, idle=idle)
-
-    def upgrade(self, request: Request, *, protocol: str) -> AbstractAsyncContextManager[Upgraded | Response]:
-        """Switch protocols."""
-        return self._inner.upgrade(request, protocol=protocol)
-
-    async def ping(self) -> None:
-        """Check that the server answers."""
-        await self._inner.ping()
-
-    async def close(self) -> None:
-        """Close the inner transport."""
-        await self._inner.close()
 
 
 _METHODS: Final = {"create": "POST", "apply": "PATCH", "patch": "PATCH", "update": "PUT", "delete": "DELETE"}

@@ -1,8 +1,8 @@
 """Sends requests to an API server: the client's end of the network.
 
 `base` has the interface `Transport`; ``http/`` implements it over sockets, `in_memory` calls an app in this process,
-`fenced` checks a write fence. `config` says how to reach a cluster, ``auth/`` who the client is. `stream` and
-`watch_stream` read long responses, `services` calls other HTTP services of an operator.
+`fenced` checks a write fence, `wrapper` passes everything on. `config` says how to reach a cluster, ``auth/`` who the
+client is. `stream` and `watch_stream` read long responses, `services` calls other HTTP services of an operator.
 """
 
 from typing import TYPE_CHECKING

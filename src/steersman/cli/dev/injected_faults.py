@@ -13,9 +13,10 @@ from msgspec.json import encode
 
 from steersman.clock import Clock
 from steersman.errors import ConfigError, ConnectionLost
-from steersman.protocol.http import SAFE_METHODS, Request, Response, Upgraded
+from steersman.protocol.http import SAFE_METHODS, Request, Response
 from steersman.transport.base import DEFAULT_IDLE, DEFAULT_TIMEOUT, Transport
 from steersman.transport.stream import ResponseStream
+from steersman.transport.wrapper import TransportWrapper
 from steersman.webview.actions import Fault
 
 _MESSAGE = "injected from the web view of steer dev"
@@ -119,11 +120,11 @@ class InjectedFaults:
         return self._waiting.pop(0)
 
 
-class _FaultyTransport:
+class _FaultyTransport(TransportWrapper):
     """Sends requests by another transport, unless a fault strikes."""
 
     def __init__(self, inner: Transport, faults: InjectedFaults) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._faults = faults
 
     async def request(self, request: Request, *, timeout: float | None = DEFAULT_TIMEOUT) -> Response:  # noqa: ASYNC109 - the signature of Transport
@@ -135,18 +136,3 @@ class _FaultyTransport:
     ) -> AbstractAsyncContextManager[ResponseStream]:
         """Open a stream."""
         return self._faults.stream(self._inner.stream(request, idle=idle))
-
-    def upgrade(self, request: Request, *, protocol: str) -> AbstractAsyncContextManager[Upgraded | Response]:
-        """Switch protocols."""
-        return self._inner.upgrade(request, protocol=protocol)
-
-    async def ping(self) -> None:
-        """Check that the server answers."""
-        await self._inner.ping()
-
-    async def close(self) -> None:
-        """Close the inner transport."""
-        await self._inner.close()
-
-    def __repr__(self) -> str:
-        return repr(self._inner)

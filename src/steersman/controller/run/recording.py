@@ -15,7 +15,6 @@ recording is made, because a recording is kept, shown and exported without anoth
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -32,9 +31,9 @@ from steersman.objects.codec import bytes_read, decode_json
 from steersman.objects.identity import ApiResource, ObjectKey
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.protocol.confidential import is_confidential, is_confidential_resource, without_quoted_values
-from steersman.protocol.http import SAFE_METHODS, Request, Response, Upgraded
-from steersman.transport.base import DEFAULT_IDLE, DEFAULT_TIMEOUT, Transport
-from steersman.transport.stream import ResponseStream
+from steersman.protocol.http import SAFE_METHODS, Request, Response
+from steersman.transport.base import DEFAULT_TIMEOUT
+from steersman.transport.wrapper import TransportWrapper
 
 #: Objects and requests of one run that are noted; a run with more is not recorded.
 _MOST: Final = 500
@@ -121,11 +120,8 @@ class RunNotes:
 current_notes: ContextVar[RunNotes | None] = ContextVar("current_notes", default=None)
 
 
-class RecordingTransport:
+class RecordingTransport(TransportWrapper):
     """Sends requests by another transport, and notes those of a run that is recorded."""
-
-    def __init__(self, inner: Transport) -> None:
-        self._inner = inner
 
     async def request(self, request: Request, *, timeout: float | None = DEFAULT_TIMEOUT) -> Response:  # noqa: ASYNC109 - the signature of Transport
         """Send a request, and note it with its answer."""
@@ -139,27 +135,6 @@ class RecordingTransport:
             raise
         notes.answered(request, response)
         return response
-
-    def stream(
-        self, request: Request, *, idle: float | None = DEFAULT_IDLE
-    ) -> AbstractAsyncContextManager[ResponseStream]:
-        """Open a stream."""
-        return self._inner.stream(request, idle=idle)
-
-    def upgrade(self, request: Request, *, protocol: str) -> AbstractAsyncContextManager[Upgraded | Response]:
-        """Switch protocols."""
-        return self._inner.upgrade(request, protocol=protocol)
-
-    async def ping(self) -> None:
-        """Check that the server answers."""
-        await self._inner.ping()
-
-    async def close(self) -> None:
-        """Close the inner transport."""
-        await self._inner.close()
-
-    def __repr__(self) -> str:
-        return repr(self._inner)
 
 
 def recording_of(

@@ -3,19 +3,20 @@
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
-from steersman.protocol.http import Request, Response, Upgraded
+from steersman.protocol.http import Request, Response
 from steersman.transport.base import DEFAULT_IDLE, DEFAULT_TIMEOUT, Transport
 from steersman.transport.stream import ResponseStream
+from steersman.transport.wrapper import TransportWrapper
 
 #: Called with the method and the status code of each request; ``<error>`` without a response.
 Count = Callable[[str, str], None]
 
 
-class CountingTransport:
+class CountingTransport(TransportWrapper):
     """Send requests by another transport, and count them."""
 
     def __init__(self, inner: Transport, count: Count) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._count = count
 
     async def request(self, request: Request, *, timeout: float | None = DEFAULT_TIMEOUT) -> Response:  # noqa: ASYNC109 - the signature of Transport
@@ -34,18 +35,3 @@ class CountingTransport:
         """Open a stream; its status code is known too late to be counted."""
         self._count(request.method, "stream")
         return self._inner.stream(request, idle=idle)
-
-    def upgrade(self, request: Request, *, protocol: str) -> AbstractAsyncContextManager[Upgraded | Response]:
-        """Switch protocols."""
-        return self._inner.upgrade(request, protocol=protocol)
-
-    async def ping(self) -> None:
-        """Check that the server answers."""
-        await self._inner.ping()
-
-    async def close(self) -> None:
-        """Close the inner transport."""
-        await self._inner.close()
-
-    def __repr__(self) -> str:
-        return repr(self._inner)
