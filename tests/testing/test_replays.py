@@ -164,7 +164,8 @@ async def test_names_that_the_server_makes_are_no_difference() -> None:
         if not ctx.owned(Pod):
             metadata = meta("")
             metadata.generate_name = f"{place.name}-"
-            await ctx.create(Pod(metadata, spec=PodSpec(containers=[Container(name="main", image="app")])))
+            pod = await ctx.create(Pod(metadata, spec=PodSpec(containers=[Container(name="main", image="app")])))
+            ctx.event("Created", f"created {pod.name}")
 
     for one in await history_of(scale):
         assert (await replay_reconcile(operator_of(scale), one)).differences == ()

@@ -37,6 +37,8 @@ class RecordedWrite(Struct, frozen=True, omit_defaults=True, kw_only=True):
     #: The path of the API server, without the query.
     path: str
     body: Any = None
+    #: The name that the server has made from ``generateName``.
+    generated_name: str = ""
     #: The status code of the response; 0 if there was none.
     code: int = 200
     #: The response to a request that was rejected.

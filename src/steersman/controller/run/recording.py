@@ -208,6 +208,7 @@ def _write_of(
     body = _decoded(request.body)
     hidden = is_confidential(path)
     code, error, has_effect = 0, None, True
+    answer = None
     if isinstance(response, Response):
         code = response.status
         answer = _decoded(response.body)
@@ -219,10 +220,20 @@ def _write_of(
         verb=_verb(request),
         path=masking.path(path),
         body=masking.output(body, is_confidential=hidden),
+        generated_name=masking.path(_generated_name(body, answer)),
         code=code,
         error=error,
         has_effect=has_effect,
     )
+
+
+def _generated_name(body: Any, answer: Any) -> str:
+    """Return the name that the server has given to an object that was created without one."""
+    sent = body.get("metadata") if isinstance(body, dict) else None
+    made = answer.get("metadata") if isinstance(answer, dict) else None
+    if not isinstance(sent, dict) or not isinstance(made, dict) or sent.get("name") or not sent.get("generateName"):
+        return ""
+    return str(made.get("name") or "")
 
 
 def _without_quotes(status: JsonObject) -> JsonObject:
