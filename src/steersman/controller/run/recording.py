@@ -253,7 +253,15 @@ def _has_effect(request: Request, answer: Any, states: dict[Any, JsonObject]) ->
     before = states.get(_key_of(answer)) if isinstance(answer, dict) else None
     if before is None or request.method == "DELETE":
         return True
+    if is_confidential(request.target):
+        # Values are not compared: a replay has placeholders.
+        before, answer = _with_names_only(before), _with_names_only(answer)
     return _content(before) != _content(answer)
+
+
+def _with_names_only(document: JsonObject) -> JsonObject:
+    data = document.get("data")
+    return {**document, "data": sorted(data)} if isinstance(data, dict) else document
 
 
 def _content(document: JsonObject) -> JsonObject:
