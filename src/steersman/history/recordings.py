@@ -46,6 +46,9 @@ class RecordedWrite(Struct, frozen=True, omit_defaults=True, kw_only=True):
     #: Whether the object was different afterwards, as far as that is known.
     has_effect: bool = True
 
+    def __repr__(self) -> str:
+        return f"<RecordedWrite {self.verb} {self.path} {self.code}>"  # whole objects must not end up in a log
+
 
 class Recording(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One reconcile: what it was about, every object that it read as it was then, and every request that it sent."""
@@ -71,6 +74,9 @@ class Recording(Struct, frozen=True, omit_defaults=True, kw_only=True):
     def title(self) -> str:
         """The reconcile in words: ``reconcile 7 of Site default/a``."""
         return f"reconcile {self.number} of {self.object}"
+
+    def __repr__(self) -> str:
+        return f"<Recording of {self.title}: {len(self.reads)} reads, {len(self.writes)} writes>"
 
 
 class _File(Struct, frozen=True):
