@@ -37,12 +37,17 @@ class RecordedWrite(Struct, frozen=True, omit_defaults=True, kw_only=True):
     #: The path of the API server, without the query.
     path: str
     body: Any = None
+    #: The name that the server has made from ``generateName``.
+    generated_name: str = ""
     #: The status code of the response; 0 if there was none.
     code: int = 200
     #: The response to a request that was rejected.
     error: JsonObject | None = None
     #: Whether the object was different afterwards, as far as that is known.
     has_effect: bool = True
+
+    def __repr__(self) -> str:
+        return f"<RecordedWrite {self.verb} {self.path} {self.code}>"  # whole objects must not end up in a log
 
 
 class Recording(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -69,6 +74,9 @@ class Recording(Struct, frozen=True, omit_defaults=True, kw_only=True):
     def title(self) -> str:
         """The reconcile in words: ``reconcile 7 of Site default/a``."""
         return f"reconcile {self.number} of {self.object}"
+
+    def __repr__(self) -> str:
+        return f"<Recording of {self.title}: {len(self.reads)} reads, {len(self.writes)} writes>"
 
 
 class _File(Struct, frozen=True):

@@ -204,8 +204,18 @@ class _Doubles(HttpServices):
         return super()._connect(endpoint)
 
 
+def _with_name(request: Request, name: str) -> Request:
+    """Return a request that creates an object under the name that the server gave it in the recorded run."""
+    body = msgspec.json.decode(request.body)
+    body["metadata"]["name"] = name
+    return msgspec.structs.replace(request, body=msgspec.json.encode(body))
+
+
 class _RejectingTransport(TransportWrapper):
-    """Rejects the requests that were rejected in the recorded run, with the same response."""
+    """Rejects the requests that were rejected in the recorded run, with the same response.
+
+    Objects whose names the server makes get the names that they had in the recorded run.
+    """
 
     def __init__(self, inner: Transport, recorded: Iterable[RecordedWrite]) -> None:
         super().__init__(inner)
@@ -221,6 +231,8 @@ class _RejectingTransport(TransportWrapper):
                 return Response(
                     before.code, [("content-type", "application/json")], msgspec.json.encode(before.error or {})
                 )
+            if before is not None and before.generated_name:
+                request = _with_name(request, before.generated_name)
         return await self._inner.request(request, timeout=timeout)
 
     def _take(self, request: Request) -> RecordedWrite | None:
