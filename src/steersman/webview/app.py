@@ -129,7 +129,7 @@ class WebViewApp:
     def _file(self, path: str, request: Request) -> Response:
         refusal = self._options.access.refuse_page(request)
         if refusal is not None:
-            return _refused(refusal)
+            return _rejected(refusal)
         if request.method not in {"GET", "HEAD"}:
             return _not_changed(path, request)
         name = "index.html" if path == "/" else path.removeprefix("/static/")
@@ -143,7 +143,7 @@ class WebViewApp:
         is_action = request.method == "POST" and actions is not None
         refusal = access.refuse_action(request) if is_action else access.refuse_data(request)
         if refusal is not None:
-            exchange.respond(_refused(refusal))
+            exchange.respond(_rejected(refusal))
             return None
         if path in _ACTION_PATHS:
             if actions is None or request.method != "POST":
@@ -303,7 +303,7 @@ def _failure(status: int, message: str) -> Response:
     return Response(status, _JSON, json.encode({"error": message}))
 
 
-def _refused(refusal: Refusal) -> Response:
+def _rejected(refusal: Refusal) -> Response:
     return _failure(refusal.status, refusal.message)
 
 

@@ -29,7 +29,7 @@ def steps(tmp_path: Path) -> Path:
 
 
 def test_a_program_is_simulated_with_a_folder_of_manifests(steps: Path, tmp_path: Path) -> None:
-    """Whoever has a binary and kubectl manifests needs no Python."""
+    """A user with a binary and kubectl manifests needs no Python."""
     report, logs = tmp_path / "report.json", tmp_path / "logs"
     plan = ["--plan", "crash-after@write:1", "--quiet", "1", "--json", str(report), "--logs", str(logs)]
     result = run("--scenario", str(steps), *plan)

@@ -79,7 +79,7 @@ def test_a_correct_program_survives_the_faults_that_the_other_does_not(tmp_path:
 
 
 def test_a_program_that_ends_by_itself_is_shown_with_its_last_words(tmp_path: Path) -> None:
-    """The reason is in its log, and nobody else has it."""
+    """The reason is in its log, and nowhere else."""
     with pytest.raises(OperatorExited, match=r"exit code 1; its last log lines:\n  started\n  there is no sky"):
         simulate_command(setup("failing", tmp_path), Choice())
     assert left_behind(tmp_path) == []
@@ -109,7 +109,7 @@ async def test_a_fault_that_keeps_the_operator_from_rest_ends_after_a_while(tmp_
 
 
 def test_ctrl_c_ends_the_program_and_keeps_what_is_known(tmp_path: Path) -> None:
-    """Whoever has waited long enough wants the results so far, and no processes."""
+    """A user who stops waiting wants the results so far, and no processes."""
 
     def interrupt(report: object, plans: int) -> None:
         del report, plans

@@ -218,9 +218,9 @@ class _CommandSimulation:
             self._on_progress(report, len(self._todo))
 
     async def _try(self, processes: Processes, report: CommandReport, plan: Plan) -> None:
-        outcome, findings = await self._judged(processes, report.reference, plan)
+        outcome, findings = await self._checked(processes, report.reference, plan)
         if findings:
-            again, confirmed = await self._judged(processes, report.reference, plan)
+            again, confirmed = await self._checked(processes, report.reference, plan)
             if confirmed:
                 report.failures.append(Failure(plan, confirmed, again))
             else:
@@ -229,7 +229,7 @@ class _CommandSimulation:
             report.missed.append(plan)
         report.tried.append(plan)
 
-    async def _judged(self, processes: Processes, reference: Reference, plan: Plan) -> tuple[Outcome, list[Finding]]:
+    async def _checked(self, processes: Processes, reference: Reference, plan: Plan) -> tuple[Outcome, list[Finding]]:
         recorded = reference.outcome.recording
         outcome = await run_command(self._setup, processes, plan, recorded, name=_file_name(plan))
         return outcome, judge(reference, outcome)
