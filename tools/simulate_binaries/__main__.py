@@ -67,6 +67,8 @@ class Case:
 
 
 _STALE = ("stale-restart",)
+#: It sleeps for 3 s after it has deleted a StatefulSet.
+_RABBITMQ_QUIET = 5.0
 #: A claim that is in use is deleted: it is gone when its pod is.
 _DELETED_CLAIM = ('+    "deletionTimestamp": "<time>"', '"kubernetes.io/pvc-protection"')
 
@@ -80,8 +82,7 @@ def _rabbitmq(operator: GoOperator, *, has_bugs: bool) -> Iterator[Case]:
         faults=_STALE,
         only=frozenset({"rabbitmqclusters"}),
         sign=("statefulsets.apps default/rabbit-server was deleted because of the stale read",),
-        # It sleeps for 3 s after it has deleted a StatefulSet.
-        quiet=5.0,
+        quiet=_RABBITMQ_QUIET,
     )
     cases = {
         "782": replace(
@@ -106,6 +107,16 @@ CASES = (
     *_rabbitmq(RABBITMQ, has_bugs=True),
     *_rabbitmq(RABBITMQ_FIXED, has_bugs=False),
     Case(
+        name="rabbitmq-scale",
+        operator=RABBITMQ,
+        scenario="rabbitmq-scale",
+        faults=("events-unobserved",),
+        only=frozenset({"rabbitmqclusters"}),
+        issue="rabbitmq/cluster-operator#758",
+        sign=("events-unobserved", '-    "replicas": 3', '+    "replicas": 2'),
+        quiet=_RABBITMQ_QUIET,
+    ),
+    Case(
         name="zookeeper-recreate",
         operator=ZOOKEEPER,
         scenario="zookeeper-recreate",
@@ -121,7 +132,7 @@ CASES = (
         faults=_STALE,
         only=frozenset({"zookeeperclusters"}),
         issue="pravega/zookeeper-operator#314",
-        sign=_DELETED_CLAIM,
+        sign=("persistentvolumeclaims default/data-zookeeper-1 was deleted because of the stale read",),
     ),
 )
 

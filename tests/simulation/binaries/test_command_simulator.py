@@ -92,6 +92,15 @@ def test_a_program_that_never_asks_for_anything_is_named(tmp_path: Path) -> None
         simulate_command(silent, Choice())
 
 
+def test_events_that_arrive_late_are_waited_for(tmp_path: Path) -> None:
+    """What a watch held back arrives when everything is at rest: the program must have time to act on it."""
+    faults = ["watch-silent", "event-delayed", "stale-restart"]
+    report = simulate_command(setup("careful", tmp_path), Choice(faults=faults, parallel=3))
+    report.raise_if_failed()
+    assert {plan.faults[0].kind for plan in report.tried} == set(faults)
+    assert (report.unsteady, report.missed) == ([], [])
+
+
 async def test_a_fault_that_keeps_the_operator_from_rest_ends_after_a_while(tmp_path: Path) -> None:
     """With a silent watch an operator may create and lose children without end; no real watch is silent forever."""
     clock = RealClock()

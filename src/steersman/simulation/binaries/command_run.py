@@ -210,6 +210,12 @@ class _CommandRun:
             self._connection.heal()
             for watch in list(self._connection.watches):
                 watch.break_silence()
+        self._note_delivery()
+
+    def _note_delivery(self) -> None:
+        """Take note that events arrive which were held back: the program needs time to act on them."""
+        if self._plan.faults:
+            self._traffic.change(self._clock.monotonic(), "events that were held back")
 
     async def _at_rest(self, lifetimes: Lifetimes) -> None:
         recording = self._network.recording
@@ -221,6 +227,7 @@ class _CommandRun:
         self._network.trace(f"rest {number} at {version}")
         if self._connection is not None:
             self._connection.release()
+        self._note_delivery()
         fault = self._plan.at("rest", number)
         if fault is None:
             return
@@ -246,6 +253,7 @@ class _CommandRun:
         await self._cluster.wait_rest()
         if self._connection is not None:
             self._connection.catch_up()
+        self._note_delivery()
         await self._cluster.wait_rest()
 
     # The operator's processes, one after the other.
