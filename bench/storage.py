@@ -10,7 +10,7 @@ import msgspec
 
 from bench.managed_fields import widget
 from steersman.apiserver.storage.history import HistoryLimits
-from steersman.apiserver.storage.store import Delete, ListOptions, Put, Store
+from steersman.apiserver.storage.store import Delete, PageQuery, Put, Store
 
 _OBJECTS = 10_000
 _RESOURCE = "widgets.demo.dev"
@@ -39,9 +39,9 @@ def _fill(store: Store, objects: list[dict[str, Any]]) -> None:
 
 
 def _page_through(store: Store) -> None:
-    page = store.list(_RESOURCE, ListOptions(limit=500))
+    page = store.list(_RESOURCE, PageQuery(limit=500))
     while page.continue_token:
-        page = store.list(_RESOURCE, ListOptions(limit=500, continue_token=page.continue_token))
+        page = store.list(_RESOURCE, PageQuery(limit=500, continue_token=page.continue_token))
 
 
 def main() -> None:
@@ -58,14 +58,15 @@ def main() -> None:
     names = [(obj["metadata"]["namespace"], obj["metadata"]["name"]) for obj in objects]
     _timed("get and decode", _OBJECTS, lambda: sum(len(_decoded(store, *name)) for name in names))
     _timed("list all, bytes only", _OBJECTS, lambda: store.list(_RESOURCE))
-    _timed(
-        "list one namespace, bytes only", _OBJECTS // 10, lambda: store.list(_RESOURCE, ListOptions(namespace="ns-3"))
-    )
+    _timed("list one namespace, bytes only", _OBJECTS // 10, lambda: store.list(_RESOURCE, PageQuery(namespace="ns-3")))
     _timed("page through, 500 a page", _OBJECTS, lambda: _page_through(store))
-    exact = ListOptions(resource_version=version, match="Exact")
+    exact = PageQuery(resource_version=version, match="Exact")
     _timed("list as of before the updates", _OBJECTS, lambda: store.list(_RESOURCE, exact))
-    cursors = [store.watch(_RESOURCE, version) for _ in range(100)]
-    _timed("100 watchers read the updates", 100 * _OBJECTS, lambda: [cursor.take() for cursor in cursors])
+    _timed(
+        "100 watchers read the updates",
+        100 * _OBJECTS,
+        lambda: [store.events_since(_RESOURCE, version) for _ in range(100)],
+    )
     _timed("snapshot and restore", _OBJECTS, lambda: store.restore(store.snapshot()))
     _timed("delete", _OBJECTS, lambda: [store.commit([Delete(_RESOURCE, *name)], 0) for name in names])
     tracemalloc.start()

@@ -1,11 +1,12 @@
-"""JSON values as Python has them: names for annotations, `ABSENT`, and deep copies."""
+"""JSON as Python has it: the name of an object for annotations, `ABSENT`, and deep copies.
+
+A JSON value of unknown type is annotated as ``object``: it is narrowed by its class before it is used.
+"""
 
 from typing import Any, Final, TypeAlias
 
 #: A JSON object, such as a Kubernetes object that was not decoded into a class.
 JsonObject: TypeAlias = dict[str, Any]
-#: Any JSON value. Check its class before use.
-Json: TypeAlias = JsonObject | list[Any] | str | int | float | bool | None
 
 
 class _Absent:

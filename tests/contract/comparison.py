@@ -11,13 +11,15 @@ from tests.contract.renaming import Renaming, is_address, is_age, is_time, is_ui
 _TOKEN = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+|JTI=[0-9a-f-]{36}")
 #: Parts of messages that come in any order, since Go iterates over maps in random order.
 _PARTS = re.compile(r", |\n|; ")
+#: A rejected patch is quoted in the patch's own spelling and order.
+_QUOTED = re.compile(r'((?:patch: |^)Invalid value: )"(?:\{|map\[).*"(?=: )', re.DOTALL)
 
 
 def _parts(text: str) -> list[str]:
     head, mark, rest = masked(text).partition("is invalid: ")
     if not mark:
         head, rest = "", masked(text)
-    return [head, *sorted(part.strip("[] ") for part in _PARTS.split(rest))]
+    return [head, *sorted({part.strip("[] ") for part in _PARTS.split(_QUOTED.sub(r"\1<object>", rest))})]
 
 
 class Comparison:
@@ -120,13 +122,15 @@ def _is_number(value: Any) -> bool:
 
 
 def _sorted_causes(causes: list[Any], renaming: Renaming | None) -> list[Any]:
+    """Return causes in an order of their own, each once: Kubernetes repeats what several of its parts have found."""
+
     def order(cause: Any) -> tuple[str, str, str]:
         message = cause.get("message", "")
         if renaming is not None:
             message = renaming.translate_versions(renaming.translate(message))
         return cause.get("field", ""), "".join(_parts(message)), cause.get("reason", "")
 
-    return sorted(causes, key=order)
+    return [cause for _, cause in sorted({order(cause): cause for cause in causes}.items())]
 
 
 def _sorted_entries(entries: list[Any]) -> list[Any]:

@@ -288,7 +288,12 @@ async def test_reads_use_a_selective_cache_only_for_what_it_has(cluster: Cluster
         async def exists(name: str) -> bool:
             return await ctx.get(ConfigMap, name) is not None
 
+        async def has_metadata(name: str) -> bool:
+            return await ctx.get_metadata(ConfigMap, name) is not None
+
         await cost("cached", exists("web"))
+        await cost("cached metadata", has_metadata("web"))
+        await cost("metadata not selected", has_metadata("db"))
         await cost("not selected", exists("db"))
         await cost("missing", exists("none"))
         await cost("narrower list", names(ctx.list(ConfigMap, "tier=front,app=web")))
@@ -303,12 +308,43 @@ async def test_reads_use_a_selective_cache_only_for_what_it_has(cluster: Cluster
         await cluster.settle()
     assert answers == {
         "cached": (True, 0),
+        "cached metadata": (True, 0),
+        "metadata not selected": (True, 1),
         "not selected": (True, 1),
         "missing": (False, 1),
         "narrower list": (["web"], 0),
         "wider list": (["db", "web"], 1),
         "fields": (["web"], 1),
     }
+
+
+async def test_a_content_is_read_once_for_each_version(cluster: Cluster) -> None:
+    """Many objects name one Secret: the cache of metadata shows whether what was read of it is still current."""
+    operator, seen = Operator("frugal"), dict[str, object]()
+
+    @operator.reconciler(Widget, watches=[Reference(Secret, by=lambda _: "tls")])
+    async def reconcile(widget: Widget, ctx: Ctx) -> None:
+        secret = await ctx.get(Secret, "tls")
+        seen[widget.name] = secret and secret.data
+
+    def reads() -> int:
+        return cluster.faults.count("GET", "/secrets/tls")
+
+    secret = await cluster.client.create(Secret(meta("tls"), data={"key": b"first"}))
+    async with cluster.running(operator, options=OPTIONS):
+        for number in range(10):
+            await cluster.client.create(Widget(meta(f"w{number}"), WidgetSpec()))
+        await cluster.settle()
+        assert (list(seen.values()), reads()) == ([{"key": b"first"}] * 10, 1)
+        secret = await cluster.client.patch(secret, {"data": {"key": "c2Vjb25k"}})
+        await cluster.settle()
+        assert (list(seen.values()), reads()) == ([{"key": b"second"}] * 10, 2)
+        await cluster.client.delete(secret)
+        await cluster.settle()
+        assert (list(seen.values()), reads()) == ([None] * 10, 2)
+        await cluster.client.create(Secret(meta("tls"), data={"key": b"third"}))
+        await cluster.settle()
+        assert (list(seen.values()), reads()) == ([{"key": b"third"}] * 10, 3)
 
 
 async def test_metadata_is_read_from_a_cache_of_metadata(cluster: Cluster) -> None:

@@ -132,6 +132,8 @@ def test_a_forgetful_operator_is_found_and_explained() -> None:
     assert "writes that only happen with the fault: POST /api/v1/namespaces/default/configmaps" in text
     assert "O1: the cluster ends differently" in text
     assert '+    "name": "a-*"' in text
+    assert "the last reconciles, from the history of the operator:" in text
+    assert "because" in text.partition("the last reconciles")[2]
     told = json.loads(report.json())
     assert [one["plan"] for one in told["failures"]] == [str(failure.plan) for failure in report.failures]
     assert "crash-before         F1" in report.table()

@@ -6,6 +6,7 @@ import pytest
 from msgspec import json
 
 from steersman.errors import ConfigError
+from steersman.history.recordings import Recording, Recordings
 from steersman.history.records import ObjectName
 from steersman.history.state import TreeNode
 from steersman.testing.fake_clock import FakeClock
@@ -14,6 +15,7 @@ from tests.webview.asking import ask, document, error, view_of
 from tests.webview.sample import READY, SampleOperator, showcase
 
 WEB = ObjectName("Website", "shop", "web")
+STARTED = FakeClock().now()
 
 
 class RecordingActions:
@@ -261,3 +263,33 @@ def test_lines_of_all_objects_are_computed_once_a_second() -> None:
     assert isinstance(app._clock, FakeClock)
     app._clock._elapsed += 1.0
     assert len(document(app, "/api/objects")) == 2
+
+
+def test_a_recorded_reconcile_is_offered_as_a_test() -> None:
+    """Also in a view without actions: it only reads."""
+    operator = showcase(FakeClock())
+    operator.recorded = Recordings()
+    app = view_of(operator)
+    assert document(app, "/api/objects/Website/shop/web")["recorded"] == []
+    assert error(ask(app, "/api/objects/Website/shop/web/test?number=7")) == (
+        "Reconcile 7 of Website shop/web is not recorded: "
+        "`steer dev` records, and `steer run --record`, the newest ones."
+    )
+    recording = Recording(object=WEB, controller="website", operator="web.main:operator", number=7, started=STARTED)
+    operator.recorded.add(recording)
+    assert document(app, "/api/objects/Website/shop/web")["recorded"] == [7]
+    test = document(app, "/api/objects/website/shop/web/test?number=7")
+    assert test["file"] == "test_website_shop_web_reconcile_7.py"
+    assert "from web.main import operator" in test["source"]
+    assert document(app, "/api/objects/Website/shop/web/test") == test
+    assert ask(app, "/api/objects/Website/shop/web/test?number=8").status == 404
+    assert ask(app, "/api/objects/Website/test").status == 404
+
+
+@pytest.mark.parametrize("name", ["yaml", "test"])
+def test_an_object_may_be_called_like_a_part_of_its_page(name: str) -> None:
+    """The path of an object ends with its name."""
+    operator = SampleOperator(FakeClock())
+    operator.put(ObjectName("Website", "shop", name), conditions=(READY,))
+    app = view_of(operator, RecordingActions())
+    assert document(app, f"/api/objects/Website/shop/{name}")["sentence"].startswith(f"Website shop/{name} is ready")

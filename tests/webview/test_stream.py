@@ -110,13 +110,13 @@ async def test_without_clients_nothing_listens_and_no_timer_runs() -> None:
     clock = FakeClock()
     operator = SampleOperator(clock)
     updates, stream = LiveUpdates(operator, clock), FakeStream()
-    assert len(operator.history._listeners) == 0
+    assert operator.history.listener_count == 0
     updates.attach(stream)
     operator.run(A)
     await clock.settle()
-    assert len(operator.history._listeners) == 1
+    assert operator.history.listener_count == 1
     stream.close()
-    assert len(operator.history._listeners) == 0
+    assert operator.history.listener_count == 0
     assert clock.timers == 0
     assert not updates._changed
     await clock.advance(10)

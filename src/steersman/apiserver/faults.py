@@ -32,7 +32,7 @@ _REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LoggedRequest:
     """One logged request."""
 
     method: str
@@ -86,7 +86,7 @@ class Faults:
     """The faults of one server, and the log of its requests."""
 
     #: The newest requests; older ones are forgotten.
-    log: deque[Asked] = field(default_factory=lambda: deque(maxlen=10_000))
+    log: deque[LoggedRequest] = field(default_factory=lambda: deque(maxlen=10_000))
     is_logging: bool = False
     _requests: list[RequestFault] = field(default_factory=list)
     _watches: list[WatchFault] = field(default_factory=list)
@@ -130,7 +130,7 @@ class Faults:
         """Log a request, if logging is on."""
         if self.is_logging:
             agent = request.headers.get("user-agent", "")
-            self.log.append(Asked(request.method, request.target, request.body, agent))
+            self.log.append(LoggedRequest(request.method, request.target, request.body, agent))
 
     def take(self, request: Request) -> RequestFault | None:
         """Return the fault of a request, and count it; ``None`` without one."""

@@ -160,8 +160,8 @@ def cause_document(cause: Cause) -> dict[str, str]:
 
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Refusal:
-    """422: the object is invalid; every error is a cause."""
-    errors = _reported(errors)
+    """422: the object is invalid; every error is a cause, once."""
+    errors = _reported(list({(error.type, error.field, error.message): error for error in errors}.values()))
     told = {**details(name, group, kind), "causes": causes_of(errors)}
     return Refusal(422, "Invalid", invalid_message(errors, kind=kind, group=group, name=name), details=told)
 
@@ -192,12 +192,6 @@ def method_not_allowed() -> Refusal:
     return Refusal(405, "MethodNotAllowed", message, details={})
 
 
-def verb_not_supported(resource: str, group: str, verb: str) -> Refusal:
-    """405: the kind does not support this verb."""
-    message = f'{verb} is not supported on resources of kind "{qualified(resource, group)}"'
-    return Refusal(405, "MethodNotAllowed", message, details=details("", group, resource))
-
-
 def unauthorized() -> Refusal:
     """401: the credentials are unknown."""
     return Refusal(401, "Unauthorized", "Unauthorized")
@@ -206,11 +200,6 @@ def unauthorized() -> Refusal:
 def too_large(limit: int) -> Refusal:
     """413: the body exceeds what the server reads."""
     return Refusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
-
-
-def expired(message: str) -> Refusal:
-    """410: the version or the token is too old."""
-    return Refusal(410, "Expired", message)
 
 
 def version_too_large(wanted: int, current: int) -> Refusal:

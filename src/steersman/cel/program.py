@@ -78,7 +78,7 @@ class Program:
         #: The most that one evaluation can cost.
         self.estimated_cost = estimate_cost(root, declared)
 
-    def evaluate(self, *values: Any, meter: Meter | None = None) -> Any:
+    def evaluate(self, *values: object, meter: Meter | None = None) -> object:
         """Evaluate with the values of the variables, in the order in which they were declared."""
         frame: list[Any] = [meter or Meter(), *values]
         frame.extend([None] * (self._frame_size - len(frame)))

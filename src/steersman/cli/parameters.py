@@ -12,7 +12,7 @@ class _Port(click.ParamType):  # type: ignore[type-arg]  # generic only in newer
 
     name = "port"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return a port, or fail with the reason."""
         text = str(value)
         if not text.isdecimal() or int(text) > _HIGHEST_PORT:

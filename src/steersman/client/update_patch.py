@@ -84,7 +84,7 @@ def change(read: JsonObject, before: JsonObject, now: JsonObject) -> JsonObject:
     return patch
 
 
-def _same(left: Any, right: Any) -> bool:
+def _same(left: object, right: object) -> bool:
     """Return whether two documents are equal; the texts are compared as well because ``True == 1`` in Python.
 
     Members in another order count as different here; the comparison of the members then finds them equal.
@@ -92,7 +92,7 @@ def _same(left: Any, right: Any) -> bool:
     return bool(left == right) and encode_json(left) == encode_json(right)
 
 
-def with_change(read: Any, before: Any, now: Any) -> Any:
+def with_change(read: object, before: object, now: object) -> Any:
     """Return ``read`` with the change between two typed views of it, ``before`` and ``now``."""
     if _same(before, now):
         return read
@@ -110,7 +110,7 @@ def _members_with_change(read: JsonObject, before: JsonObject, now: JsonObject) 
     return kept
 
 
-def _items_with_change(read: list[Any], before: list[Any], now: list[Any]) -> list[Any]:
+def _items_with_change(read: list[object], before: list[object], now: list[object]) -> list[Any]:
     partners = _partners(before, now)
     return [
         item if partner is None else with_change(read[partner], before[partner], item)
@@ -153,5 +153,5 @@ def _is_unique(name: str, items: list[JsonObject]) -> bool:
     return scalars and len({_text(value) for value in values}) == len(values)
 
 
-def _text(value: Any) -> tuple[str, str]:
+def _text(value: object) -> tuple[str, str]:
     return type(value).__name__, str(value)

@@ -5,7 +5,6 @@ priorities are left to real clusters.
 """
 
 from contextlib import suppress
-from typing import Any
 
 from steersman.controller.context import Context
 from steersman.controller.triggers import Chosen
@@ -18,7 +17,7 @@ operator = Operator("default-scheduler")
 operator.permit(Pod, "create", subresource="binding")
 
 
-def _waits(pod: Pod, _node: Any) -> bool:
+def _waits(pod: Pod, _node: object) -> bool:
     return is_mine(pod)
 
 

@@ -31,13 +31,13 @@ ObjectT = TypeVar("ObjectT", KubeObject, Unstructured)
 _quantity = lru_cache(maxsize=1024)(Quantity)
 
 
-def _encode_custom(value: Any) -> Any:
+def _encode_custom(value: object) -> object:
     if isinstance(value, (Quantity, MicroTime, Duration)):
         return str(value)
     raise NotImplementedError(f"{type(value).__qualname__} has no JSON form")
 
 
-def _decode_custom(wanted: type, value: Any) -> Any:
+def _decode_custom(wanted: type, value: Any) -> object:
     # Quantities may be numbers on the wire; the other two are always text.
     if wanted is Quantity:
         if type(value) is str:
@@ -53,7 +53,7 @@ _encoder = msgspec.json.Encoder(enc_hook=_encode_custom)
 _decode_json = msgspec.json.Decoder().decode
 
 
-def _new_decoder(wanted: Any) -> msgspec.json.Decoder[Any]:
+def _new_decoder(wanted: object) -> msgspec.json.Decoder[Any]:
     try:
         return msgspec.json.Decoder(wanted, dec_hook=_decode_custom)
     except UNREADABLE as error:
@@ -108,7 +108,7 @@ def decode_json(data: bytes | str) -> Any:
         raise DecodeError("not JSON that can be read: nested too deeply") from None
 
 
-def encode_json(value: Any) -> bytes:
+def encode_json(value: object) -> bytes:
     """Write any JSON-like value or model, compactly."""
     return _encoder.encode(value)
 

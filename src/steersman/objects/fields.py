@@ -25,7 +25,7 @@ UNREADABLE = (NameError, AttributeError, SyntaxError, TypeError)
 _CLASS_VARIABLE = re.compile(r"(\w+\.)*ClassVar\b")
 
 
-def declared_fields(namespace: Mapping[str, Any]) -> set[str]:
+def declared_fields(namespace: Mapping[str, object]) -> set[str]:
     """Return the names that a class body annotates as fields: all but dunder names and class variables."""
     return {
         name
@@ -42,7 +42,7 @@ def fields_of(model: type[Struct]) -> tuple[structs.FieldInfo, ...]:
         raise unreadable(model, error) from None
 
 
-def unreadable(model: Any, error: Exception) -> DeclarationError:
+def unreadable(model: object, error: Exception) -> DeclarationError:
     """Return the error for a class whose annotations cannot be evaluated: it names the field, and what to do."""
     missing = error.name if isinstance(error, NameError) else None
     if missing is None:
@@ -54,7 +54,7 @@ def unreadable(model: Any, error: Exception) -> DeclarationError:
     )
 
 
-def _annotations_in(namespace: Mapping[str, Any]) -> Mapping[str, Any]:
+def _annotations_in(namespace: Mapping[str, Any]) -> Mapping[str, object]:
     """Return the annotations of a class body; names that are not defined yet stay unresolved."""
     found: Mapping[str, Any] = namespace.get("__annotations__", {})
     if sys.version_info >= (3, 14) and not found:
@@ -64,13 +64,13 @@ def _annotations_in(namespace: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _is_class_variable(annotation: Any) -> bool:
+def _is_class_variable(annotation: object) -> bool:
     if isinstance(annotation, str):
         return _CLASS_VARIABLE.match(annotation) is not None
     return annotation is ClassVar or get_origin(annotation) is ClassVar
 
 
-def _mentions(wanted: Any, missing: str, seen: set[Any]) -> Iterator[str]:
+def _mentions(wanted: object, missing: str, seen: set[Any]) -> Iterator[str]:
     """Yield the fields, in a class and in the classes of its fields, whose annotations mention a name."""
     for inner in get_args(wanted):
         yield from _mentions(inner, missing, seen)
@@ -96,5 +96,5 @@ def _texts_of(owner: type) -> dict[str, str]:
     return {name: str(annotation) for name, annotation in inspect.get_annotations(owner).items()}
 
 
-def _name(model: Any) -> str:
+def _name(model: object) -> str:
     return f"{model.__module__}.{model.__qualname__}" if isinstance(model, type) else str(model)

@@ -47,14 +47,14 @@ def absent() -> Any:
 _Field: type[Any] = type(cast("Any", field(default=None)))
 
 
-def _constant(value: Any) -> Callable[[], Any]:
+def _constant(value: object) -> Callable[[], Any]:
     """Return a factory that msgspec does not recognise as a default, and so never leaves out."""
     if isinstance(value, (list, dict, set)):
         return lambda: deepcopy(value)
     return lambda: value
 
 
-def _always_sent(default: Any) -> Any:
+def _always_sent(default: object) -> object:
     """Turn a default into one that is sent like any other value; ``None`` is still left out."""
     if default is None:
         return None
@@ -76,7 +76,7 @@ def _always_sent(default: Any) -> Any:
 def _hidden(factory: Callable[[], Any]) -> Callable[[], Any]:
     """Wrap a factory, because msgspec leaves out the empty values of ``list``, ``dict`` and ``set`` themselves."""
 
-    def make() -> Any:
+    def make() -> object:
         return factory()
 
     return make
@@ -85,7 +85,7 @@ def _hidden(factory: Callable[[], Any]) -> Callable[[], Any]:
 class ModelMeta(StructMeta):
     """Makes msgspec leave out exactly the fields that are ``None``, and what is ``sparse`` and empty."""
 
-    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
+    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, object], **options: Any) -> Any:
         """Prepare the defaults of the fields before msgspec reads them; raise `DeclarationError` if one is missed."""
         # msgspec does not inherit this option; a part of an object is always made by the names of its fields.
         options.setdefault("kw_only", True)

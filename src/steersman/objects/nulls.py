@@ -17,7 +17,7 @@ _EMPTY: dict[type[inspect.Type], type[list[Any] | JsonObject]] = {
 }
 
 
-def with_empty_for_null(value: Any, wanted: inspect.Type) -> Any:
+def with_empty_for_null(value: object, wanted: inspect.Type) -> object:
     """Return the document with nulls left out, or empty where its type demands a list, a map or a part."""
     match value, _alternative(value, wanted):
         case dict(), inspect.StructType() as struct:
@@ -30,7 +30,7 @@ def with_empty_for_null(value: Any, wanted: inspect.Type) -> Any:
             return value
 
 
-def _alternative(value: Any, wanted: inspect.Type) -> inspect.Type:
+def _alternative(value: object, wanted: inspect.Type) -> inspect.Type:
     """Return the member of a union that a value of this shape is read as."""
     if not isinstance(wanted, inspect.UnionType):
         return wanted

@@ -41,7 +41,7 @@ class KubeObject(Model, kw_only=False, dict=True):
         duplicate.__dict__.update(self.__dict__)
         return duplicate
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         duplicate = self.__copy__()
         for name in self.__struct_fields__:
             setattr(duplicate, name, deepcopy(getattr(self, name), memo))
@@ -221,7 +221,7 @@ class Unstructured:
         self._read: bytes | None = None
 
     @classmethod
-    def of(cls, gvk: GroupVersionKind, name: str, namespace: str | None = None, **content: Any) -> Self:
+    def of(cls, gvk: GroupVersionKind, name: str, namespace: str | None = None, **content: object) -> Self:
         """Create a new object of a kind: ``Unstructured.of(gvk, "a", spec={…})``."""
         metadata = {"name": name} if namespace is None else {"name": name, "namespace": namespace}
         return cls({"apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata, **content})

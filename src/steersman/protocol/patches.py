@@ -47,7 +47,7 @@ class TooManyOperations(PatchTooExpensive):
         self.count = count
 
 
-def apply_merge_patch(doc: Any, patch: Any) -> Any:
+def apply_merge_patch(doc: object, patch: object) -> object:
     """Return ``doc`` with a merge patch applied: null deletes, objects merge, everything else replaces."""
     if patch.__class__ is not dict:
         return patch
@@ -64,7 +64,7 @@ def apply_merge_patch(doc: Any, patch: Any) -> Any:
     return result
 
 
-def _without_nulls(value: Any) -> Any:
+def _without_nulls(value: object) -> object:
     """Drop the null members of objects, also of those inside lists; null elements of lists stay."""
     if value.__class__ is dict:
         return {key: _without_nulls(member) for key, member in value.items() if member is not None}
@@ -73,7 +73,7 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
-def merge_patch_between(old: Mapping[str, Any], new: Mapping[str, Any]) -> JsonObject:
+def merge_patch_between(old: Mapping[str, object], new: Mapping[str, object]) -> JsonObject:
     """Return the smallest merge patch that turns ``old`` into ``new``: null deletes, ``{}`` changes nothing.
 
     A merge patch cannot set null: a null in ``new`` counts as absent.
@@ -91,12 +91,12 @@ def merge_patch_between(old: Mapping[str, Any], new: Mapping[str, Any]) -> JsonO
     return patch
 
 
-def json_patch_between(old: Any, new: Any) -> list[JsonObject]:
+def json_patch_between(old: object, new: object) -> list[JsonObject]:
     """Return JSON patch operations that turn ``old`` into ``new``, in the order in which they must be applied."""
     return list(_operations("", old, new))
 
 
-def _operations(path: str, old: Any, new: Any) -> Iterator[JsonObject]:
+def _operations(path: str, old: object, new: object) -> Iterator[JsonObject]:
     if old.__class__ is dict and new.__class__ is dict:
         yield from _map_operations(path, old, new)
     elif old.__class__ is list and new.__class__ is list:
@@ -117,7 +117,7 @@ def _map_operations(path: str, old: JsonObject, new: JsonObject) -> Iterator[Jso
             yield {"op": "add", "path": below, "value": value}
 
 
-def _list_operations(path: str, old: list[Any], new: list[Any]) -> Iterator[JsonObject]:
+def _list_operations(path: str, old: list[object], new: list[object]) -> Iterator[JsonObject]:
     shared = min(len(old), len(new))
     for index in range(shared):
         yield from _operations(f"{path}/{index}", old[index], new[index])
@@ -132,7 +132,7 @@ def _escaped(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def apply_json_patch(doc: Any, operations: Any) -> Any:
+def apply_json_patch(doc: object, operations: object) -> Any:
     """Return ``doc`` with a JSON patch applied, as leniently as the API server does; all or nothing.
 
     ``replace`` of a missing key adds it, ``copy`` of a missing key copies null, indexes may be negative, a missing
@@ -170,7 +170,7 @@ class _Draft:
         self._moved_bytes = 0
         self._shifted = 0
 
-    def copied(self, value: Any) -> Any:
+    def copied(self, value: object) -> object:
         """Return a deep copy: the draft may write in place at the source. The total size of copies is limited."""
         text = msgspec.json.encode(value)
         self._copied_bytes += len(text)
@@ -178,7 +178,7 @@ class _Draft:
             raise PatchError(f"the operations copy more than {MAX_COPIED_BYTES} bytes")
         return msgspec.json.decode(text)
 
-    def moved(self, value: Any) -> Any:
+    def moved(self, value: object) -> object:
         """Return a deep copy of what moves to another place."""
         text = msgspec.json.encode(value)
         self._moved_bytes += len(text)
@@ -199,7 +199,7 @@ class _Draft:
             here = below
         return here, _unescaped(segments[-1])
 
-    def insert(self, container: _Container, key: str, value: Any) -> None:
+    def insert(self, container: _Container, key: str, value: object) -> None:
         """Insert a new member into an object or a list."""
         if isinstance(container, dict):
             container[key] = value
@@ -226,7 +226,7 @@ class _Draft:
         if self._shifted > MAX_SHIFTED_ELEMENTS:
             raise PatchTooExpensive(f"the operations shift more than {MAX_SHIFTED_ELEMENTS} elements of lists")
 
-    def _writable(self, value: Any) -> _Container:
+    def _writable(self, value: object) -> _Container:
         if value.__class__ is not dict and value.__class__ is not list:
             raise PatchError("the path leads through a value that has no members")
         if id(value) in self._own:
@@ -252,38 +252,38 @@ def _index(key: str, length: int) -> int:
     return index
 
 
-def _get(container: _Container, key: str) -> Any:
+def _get(container: _Container, key: str) -> object:
     """Read a member; a missing key of an object reads as null."""
     if isinstance(container, dict):
         return container.get(key)
     return container[_index(key, len(container))]
 
 
-def _put(container: _Container, key: str, value: Any) -> None:
+def _put(container: _Container, key: str, value: object) -> None:
     if isinstance(container, dict):
         container[key] = value
     else:
         container[_index(key, len(container))] = value
 
 
-def _pointer(operation: Mapping[str, Any], member: str) -> str:
+def _pointer(operation: Mapping[str, object], member: str) -> str:
     path = operation.get(member)
     if path.__class__ is not str:
         raise PatchError(f"the operation has no {member}")
     return path
 
 
-def _add(draft: _Draft, operation: Mapping[str, Any]) -> None:
+def _add(draft: _Draft, operation: Mapping[str, object]) -> None:
     container, key = draft.parent(_pointer(operation, "path"))
     draft.insert(container, key, operation.get("value"))
 
 
-def _remove(draft: _Draft, operation: Mapping[str, Any]) -> None:
+def _remove(draft: _Draft, operation: Mapping[str, object]) -> None:
     container, key = draft.parent(_pointer(operation, "path"))
     draft.delete(container, key)
 
 
-def _replace(draft: _Draft, operation: Mapping[str, Any]) -> None:
+def _replace(draft: _Draft, operation: Mapping[str, object]) -> None:
     path, value = _pointer(operation, "path"), operation.get("value")
     if path:
         container, key = draft.parent(path)
@@ -294,7 +294,7 @@ def _replace(draft: _Draft, operation: Mapping[str, Any]) -> None:
         raise PatchError("a whole document can only be replaced by an object or a list")
 
 
-def _move(draft: _Draft, operation: Mapping[str, Any]) -> None:
+def _move(draft: _Draft, operation: Mapping[str, object]) -> None:
     source, key = draft.parent(_pointer(operation, "from"))
     # A copy: what moves must not be shared with the given document, in which it stays.
     value = draft.moved(_get(source, key))
@@ -303,14 +303,14 @@ def _move(draft: _Draft, operation: Mapping[str, Any]) -> None:
     draft.insert(container, key, value)
 
 
-def _copy(draft: _Draft, operation: Mapping[str, Any]) -> None:
+def _copy(draft: _Draft, operation: Mapping[str, object]) -> None:
     source, key = draft.parent(_pointer(operation, "from"))
     value = draft.copied(_get(source, key))
     container, key = draft.parent(_pointer(operation, "path"))
     draft.insert(container, key, value)
 
 
-def _test(draft: _Draft, operation: Mapping[str, Any]) -> None:
+def _test(draft: _Draft, operation: Mapping[str, object]) -> None:
     path = _pointer(operation, "path")
     if path:
         container, key = draft.parent(path)

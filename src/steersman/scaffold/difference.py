@@ -46,7 +46,7 @@ class _Hidden:
         return dump([_sorted(shown)]).splitlines()
 
 
-def _sorted(value: Any) -> Any:
+def _sorted(value: object) -> Any:
     """Return all fields in one order: servers respond in different ones, which is not a change."""
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
@@ -57,7 +57,7 @@ def _is_secret(obj: JsonObject) -> bool:
     return (obj.get("apiVersion"), obj.get("kind")) == _SECRET
 
 
-def _values(obj: JsonObject | None) -> Iterator[tuple[tuple[str, str], Any]]:
+def _values(obj: JsonObject | None) -> Iterator[tuple[tuple[str, str], object]]:
     if obj is None or not _is_secret(obj):
         return
     for field in ("data", "stringData"):

@@ -2,7 +2,6 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -22,6 +21,6 @@ def _environment() -> ImmutableSandboxedEnvironment:
     )
 
 
-def render(template: str, **values: Any) -> str:
+def render(template: str, **values: object) -> str:
     """Render one of our templates."""
     return _environment().get_template(f"{template}.jinja").render(values)

@@ -31,7 +31,7 @@ def _as_read(document: JsonObject, kind: type[Resource[Any, Any]]) -> JsonObject
         return document
 
 
-def _leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+def _leaves(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], object]]:
     if value.__class__ is dict:
         for key, inner in value.items():
             yield from _leaves(inner, (*path, key))

@@ -29,7 +29,7 @@ def value_at(document: JsonObject, path: ObjectPath) -> Any:
     return value
 
 
-def put_at(document: JsonObject, path: ObjectPath, value: Any) -> bool:
+def put_at(document: JsonObject, path: ObjectPath, value: object) -> bool:
     """Set a field, and the objects around it where there are none; answer no where something else stands in the way."""
     *parents, last = path
     for name in parents:
@@ -41,7 +41,7 @@ def put_at(document: JsonObject, path: ObjectPath, value: Any) -> bool:
     return True
 
 
-def take_at(document: JsonObject, path: ObjectPath) -> Any:
+def take_at(document: JsonObject, path: ObjectPath) -> object:
     """Remove a field and return its value, or `ABSENT`; remove objects that become empty, but never a whole part."""
     found = value_at(document, path)
     if found is ABSENT:

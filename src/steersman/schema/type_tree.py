@@ -111,7 +111,7 @@ class TypeTree:
     #: Whether Python's defaults become the schema's: a status is written by the operator, and is not defaulted.
     with_defaults: bool = True
 
-    def schema(self, wanted: Any, path: str, origin: Origin) -> Schema:
+    def schema(self, wanted: object, path: str, origin: Origin) -> Schema:
         """Return the schema of a type."""
         self.origins[path] = origin
         if get_origin(wanted) is Annotated:
@@ -126,7 +126,7 @@ class TypeTree:
             return plain
         return self._composed(wanted, path, origin)
 
-    def _composed(self, wanted: Any, path: str, origin: Origin) -> Schema:
+    def _composed(self, wanted: object, path: str, origin: Origin) -> Schema:
         builder = _GENERIC.get(get_origin(wanted))
         if builder is not None:
             return builder(self, wanted, path, origin)
@@ -138,18 +138,18 @@ class TypeTree:
             return self.model(wanted, path)
         raise DeclarationError(f"{origin}: {_advice(wanted)}")
 
-    def _list(self, wanted: Any, path: str, origin: Origin) -> Schema:
+    def _list(self, wanted: object, path: str, origin: Origin) -> Schema:
         (item,) = get_args(wanted)
         schema: Schema = {"type": "array", "items": self.schema(item, f"{path}.items", origin)}
         if item is Condition:
             ListMap("type").apply(schema)
         return schema
 
-    def _set(self, wanted: Any, path: str, origin: Origin) -> Schema:
+    def _set(self, wanted: object, path: str, origin: Origin) -> Schema:
         schema = self._list(wanted, path, origin)
         return schema | {"x-kubernetes-list-type": "set"}
 
-    def _dict(self, wanted: Any, path: str, origin: Origin) -> Schema:
+    def _dict(self, wanted: object, path: str, origin: Origin) -> Schema:
         key, value = get_args(wanted)
         if key is not str:
             raise DeclarationError(f"{origin}: the keys of a dict are str in JSON, not {_name(key)}")
@@ -157,10 +157,10 @@ class TypeTree:
             return {"type": "object", **_ANYTHING}
         return {"type": "object", "additionalProperties": self.schema(value, f"{path}.additionalProperties", origin)}
 
-    def _literal(self, wanted: Any, _path: str, origin: Origin) -> Schema:
+    def _literal(self, wanted: object, _path: str, origin: Origin) -> Schema:
         return _enum_schema(list(get_args(wanted)), origin)
 
-    def _union(self, wanted: Any, path: str, origin: Origin) -> Schema:
+    def _union(self, wanted: object, path: str, origin: Origin) -> Schema:
         members = [member for member in get_args(wanted) if member not in (types.NoneType, msgspec.UnsetType)]
         if len(members) == 1:
             return self.schema(members[0], path, origin)
@@ -224,7 +224,7 @@ class TypeTree:
             schema["default"] = default
         return schema
 
-    def _default(self, info: structs.FieldInfo, origin: Origin) -> Any:
+    def _default(self, info: structs.FieldInfo, origin: Origin) -> object:
         # A factory that msgspec recognises belongs to a collection that is left out while empty: there is no default.
         if not self.with_defaults or info.default_factory in (NODEFAULT, list, dict, set):
             return None
@@ -237,7 +237,7 @@ class TypeTree:
         return info.required and not _is_optional(info.type)
 
 
-def _plain(wanted: Any) -> Schema | None:
+def _plain(wanted: object) -> Schema | None:
     try:
         found = _PLAIN.get(wanted)
     except TypeError:
@@ -245,13 +245,13 @@ def _plain(wanted: Any) -> Schema | None:
     return decode_json(encode_json(found)) if found is not None else None
 
 
-def _is_optional(wanted: Any) -> bool:
+def _is_optional(wanted: object) -> bool:
     if get_origin(wanted) is Annotated:
         return _is_optional(get_args(wanted)[0])
     return get_origin(wanted) in (Union, types.UnionType) and types.NoneType in get_args(wanted)
 
 
-def _rename_keys(schema: Schema, wanted: Any) -> None:
+def _rename_keys(schema: Schema, wanted: object) -> None:
     """Replace the Python names of a map list's keys by those on the wire."""
     keys = schema.get("x-kubernetes-list-map-keys")
     model = _item_model(wanted)
@@ -260,7 +260,7 @@ def _rename_keys(schema: Schema, wanted: Any) -> None:
         schema["x-kubernetes-list-map-keys"] = [names.get(key, key) for key in keys]
 
 
-def _item_model(wanted: Any) -> type[Struct] | None:
+def _item_model(wanted: object) -> type[Struct] | None:
     for part in get_args(wanted) or ():
         if isinstance(part, type) and issubclass(part, Struct):
             return part
@@ -270,7 +270,7 @@ def _item_model(wanted: Any) -> type[Struct] | None:
     return None
 
 
-def _enum_schema(values: list[Any], origin: Origin) -> Schema:
+def _enum_schema(values: list[object], origin: Origin) -> Schema:
     kinds = {JSON_TYPES.get(value.__class__) for value in values if value is not None}
     if len(kinds) != 1 or kinds & {None, "array", "object"}:
         raise DeclarationError(f"{origin}: the values of an enum must all be texts, or all be numbers: {values}")
@@ -290,11 +290,11 @@ def _constrain(schema: Schema, constraints: list[Constraint], origin: Origin) ->
         constraint.apply(schema)
 
 
-def _name(wanted: Any) -> str:
+def _name(wanted: object) -> str:
     return wanted.__name__ if isinstance(wanted, type) else str(wanted)
 
 
-def _advice(wanted: Any) -> str:
+def _advice(wanted: object) -> str:
     if wanted is timedelta:
         return "Kubernetes writes durations as '1h30m': use steersman.Duration, which is a timedelta"
     if wanted in (list, set, tuple):

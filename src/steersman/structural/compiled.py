@@ -45,7 +45,7 @@ def _errors(found: list[RelativeError] | None, base: str = "") -> list[FieldErro
     return [error.error(base) for error in found] if found else []
 
 
-def _run(check: Check | None, value: Any) -> list[FieldError]:
+def _run(check: Check | None, value: object) -> list[FieldError]:
     return _errors(check(value)) if check is not None else []
 
 
@@ -66,7 +66,7 @@ class CompiledSchema:
         self._rules = rule_tree(node, is_root=is_root)
         self._ratchet = Ratchet()
 
-    def prune(self, obj: Any) -> list[str]:
+    def prune(self, obj: object) -> list[str]:
         """Drop unknown fields, and nulls where null is not a value, in place; return the paths of the unknown fields.
 
         `metadata` of embedded resources is read as a typed structure; raises `DecodeError` for a wrong type in it.
@@ -77,20 +77,20 @@ class CompiledSchema:
         except RecursionError:
             raise DecodeError(_TOO_DEEP) from None
 
-    def unknown_fields(self, obj: Any) -> list[str]:
+    def unknown_fields(self, obj: object) -> list[str]:
         """Drop unknown fields and invalid nulls in place, and return their paths, without reading embedded metadata."""
         if self._plain.holds(obj):
             return []
         prune = self._prune.get(obj.__class__)
         return paths_of(prune(obj)) if prune is not None else []
 
-    def default(self, obj: Any) -> None:
+    def default(self, obj: object) -> None:
         """Fill in defaults in place."""
         if self._fill is not None:
             self._fill(obj)
 
     def validate(
-        self, obj: Any, old: Any = ABSENT, *, status_only: bool = False, earlier: Sequence[FieldError] = ()
+        self, obj: Any, old: object = ABSENT, *, status_only: bool = False, earlier: Sequence[FieldError] = ()
     ) -> ValidationResult:
         """Check an object; with ``old`` beside it, what did not change is not complained about.
 
@@ -110,7 +110,7 @@ class CompiledSchema:
         except RecursionError:
             raise DecodeError(_TOO_DEEP) from None
 
-    def value_errors(self, obj: Any, old: Any = ABSENT, base: str = "") -> list[FieldError]:
+    def value_errors(self, obj: object, old: object = ABSENT, base: str = "") -> list[FieldError]:
         """Check types, values, required fields and combinations; the errors are named from ``base`` on."""
         if self._plain.holds(obj):
             return []
@@ -128,7 +128,7 @@ class CompiledSchema:
         old_status = ABSENT if old is ABSENT else old.get("status")
         return _errors(self._ratchet.errors(node, obj["status"], old_status), "status")
 
-    def check_rules(self, obj: Any, old: Any, errors: list[FieldError]) -> ValidationResult:
+    def check_rules(self, obj: object, old: object, errors: list[FieldError]) -> ValidationResult:
         """Run the rules, unless errors that were found before forbid it."""
         if self._rules is None:
             return ValidationResult(errors, [])
@@ -140,7 +140,7 @@ class CompiledSchema:
         refused = [rule.error for rule in broken if not rule.unchanged]
         return ValidationResult([*errors, *refused], [str(rule.error) for rule in broken if rule.unchanged])
 
-    def broken_rules(self, obj: Any, old: Any = ABSENT) -> list[BrokenRule]:
+    def broken_rules(self, obj: object, old: object = ABSENT) -> list[BrokenRule]:
         """Run the rules alone."""
         return self._rules.check(obj, old) if self._rules is not None else []
 

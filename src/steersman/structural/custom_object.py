@@ -113,7 +113,6 @@ class CustomKind:
         """Check an object that replaces another."""
         meta, old_meta = obj.get("metadata") or {}, old.get("metadata") or {}
         errors = validate_any_change(meta, old_meta, namespaced=self.namespaced) + self._type_errors(obj)
-        errors += validate_object_meta_update(meta, old_meta)
         return self.schema.validate(obj, old, earlier=[*errors, *self._scale_errors(obj)])
 
     def validate_status_update(self, obj: JsonObject, old: JsonObject) -> ValidationResult:

@@ -14,14 +14,14 @@ from steersman.structural.schema import Structural
 Fill = Callable[[Any], None]
 
 
-def _full_default(node: Structural, fill: Fill | None) -> Any:
+def _full_default(node: Structural, fill: Fill | None) -> object:
     value = copied(node.default)
     if fill is not None:
         fill(value)
     return value
 
 
-def _null_default(node: Structural | None) -> Any:
+def _null_default(node: Structural | None) -> object:
     """Return what stands in for a null among the values of a map or list; `None` if the null stays."""
     return None if node is None or node.nullable else node.default
 
@@ -92,7 +92,7 @@ def _fill_items(node: Structural) -> Callable[[list[Any]], None] | None:
     if fill_item is None and default is None:
         return None
 
-    def fill(value: list[Any]) -> None:
+    def fill(value: list[object]) -> None:
         for index, item in enumerate(value):
             if item is None and default is not None:
                 item = value[index] = copied(default)
@@ -108,7 +108,7 @@ def fill_of(node: Structural) -> Fill | None:
     if fields is None and others is None and items is None:
         return None
 
-    def fill(value: Any) -> None:
+    def fill(value: object) -> None:
         if value.__class__ is dict:
             if fields is not None:
                 fields(value)

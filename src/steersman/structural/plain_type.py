@@ -42,7 +42,7 @@ class Plain:
         self._asked = 0
         self._type: Any = None
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         """Return whether a value surely needs nothing."""
         kind = self._type or self._learned()
         if kind is None:
@@ -53,7 +53,7 @@ class Plain:
             return False
         return True
 
-    def _learned(self) -> Any:
+    def _learned(self) -> object:
         self._asked += 1
         if self._asked == _WORTH_IT:
             self._type = plain_type(self._node, is_root=self._is_root)
@@ -64,7 +64,7 @@ class _TooMuchError(Exception):
     """A schema cannot be expressed as a type."""
 
 
-def plain_type(node: Structural, *, is_root: bool) -> Any:
+def plain_type(node: Structural, *, is_root: bool) -> object:
     """Return the type of the values of a node that need no other check; ``None`` if there is no such type."""
     try:
         return _Builder().root(node) if is_root else _Builder().build(node)
@@ -96,7 +96,7 @@ def _text(node: Structural) -> Any:
     return Literal[tuple(allowed)]
 
 
-def _integer(node: Structural) -> Any:
+def _integer(node: Structural) -> object:
     _only(node, "minimum", "maximum", "format")
     format_name = node.schema.get("format") or ""
     _demand(format_name in _INT_RANGES)
@@ -108,12 +108,12 @@ def _integer(node: Structural) -> Any:
     return Annotated[int, Meta(ge=low if least is None else least, le=high if most is None else most)]
 
 
-def _int_or_string(node: Structural) -> Any:
+def _int_or_string(node: Structural) -> object:
     _only(node, "x-kubernetes-int-or-string")
     return Annotated[int, Meta(ge=INT64_MIN, le=INT64_MAX)] | str
 
 
-def _boolean(node: Structural) -> Any:
+def _boolean(node: Structural) -> object:
     _only(node)
     return bool
 
@@ -124,7 +124,7 @@ class _Builder:
     def __init__(self) -> None:
         self._objects = 0
 
-    def build(self, node: Structural) -> Any:
+    def build(self, node: Structural) -> object:
         """Return the type of a node's values."""
         _demand(not node.embedded)
         if node.schema.get("x-kubernetes-int-or-string"):
@@ -139,7 +139,7 @@ class _Builder:
         _demand(node.types in of_type)
         return of_type[node.types](node)
 
-    def root(self, node: Structural) -> Any:
+    def root(self, node: Structural) -> object:
         """Return the type of whole objects: the fields that they all have are read elsewhere."""
         _only(node, "properties", "required", "x-kubernetes-map-type")
         _demand(node.types == ("object",))
@@ -152,14 +152,14 @@ class _Builder:
                 fields[name] = self.build(child)
         return self._struct(fields, node.schema.get("required") or ())
 
-    def _list(self, node: Structural) -> Any:
+    def _list(self, node: Structural) -> object:
         _only(node, "items", "minItems", "maxItems", "x-kubernetes-list-type", "x-kubernetes-list-map-keys")
         if node.items is None:
             raise _TooMuchError
         low, high = _size(node.schema.get("minItems")), _size(node.schema.get("maxItems"))
         return Annotated[list[self.build(node.items)], Meta(min_length=low, max_length=high)]  # type: ignore[misc]  # built at run time
 
-    def _object(self, node: Structural) -> Any:
+    def _object(self, node: Structural) -> object:
         if node.values is not None:
             _only(node, "additionalProperties", "x-kubernetes-map-type")
             return dict[str, self.build(node.values)]  # type: ignore[misc]  # built at run time
@@ -170,7 +170,7 @@ class _Builder:
         fields = {name: self.build(child) for name, child in node.properties.items()}
         return self._struct(fields, node.schema.get("required") or ())
 
-    def _struct(self, fields: dict[str, Any], required: Any) -> Any:
+    def _struct(self, fields: dict[str, object], required: Any) -> object:
         self._objects += 1
         _demand(self._objects <= _MOST and fields.keys() >= set(required))
         _demand(all(name.isprintable() and not any(char in name for char in _NO_NAME) for name in fields))

@@ -46,7 +46,7 @@ def _drop_fields(value: JsonObject) -> Dropped | None:
     return _drop(value, list(value)) or None
 
 
-def _drop_in_items(value: list[Any]) -> Dropped | None:
+def _drop_in_items(value: list[object]) -> Dropped | None:
     found: Dropped | None = None
     for index, item in enumerate(value):
         walk = _NOTHING_IS_KNOWN.get(item.__class__)
@@ -65,7 +65,7 @@ def _list_prune(table: PruneTable) -> Prune:
     """Build the pruning of the items of a list."""
     in_object, in_list = table[dict], table[list]
 
-    def prune(value: list[Any]) -> Dropped | None:
+    def prune(value: list[object]) -> Dropped | None:
         found: Dropped | None = None
         for index, item in enumerate(value):
             cls = item.__class__
@@ -192,7 +192,7 @@ def coerce_of(node: Structural) -> Coerce | None:
                 unknown += walk(child, f"{path}.{name}" if path else name)
         return unknown
 
-    def coerce(value: Any, path: str) -> list[str]:
+    def coerce(value: object, path: str) -> list[str]:
         if value.__class__ is dict:
             return coerce_object(value, path)
         if value.__class__ is list and items is not None:

@@ -33,7 +33,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def old_items(node: Structural, old: Any) -> Callable[[Any], Any]:
+def old_items(node: Structural, old: object) -> Callable[[Any], Any]:
     """Return the function from an item of a list to the item of the old list that it belongs to."""
     if old.__class__ is not list or node.list_type != "map" or not node.list_map_keys:
         return lambda _: ABSENT
@@ -43,7 +43,7 @@ def old_items(node: Structural, old: Any) -> Callable[[Any], Any]:
     return lambda item: by_key.get(json_text(map_key(node, item)), ABSENT)
 
 
-def old_field(old: Any, name: str) -> Any:
+def old_field(old: object, name: str) -> object:
     """Return the old value of a field."""
     return old.get(name, ABSENT) if old.__class__ is dict else ABSENT
 
@@ -67,7 +67,7 @@ class Ratchet:
             self._checks[key] = [check for check in checks if check is not None]
         return self._checks[key]
 
-    def errors(self, node: Structural, value: Any, old: Any, *, is_root: bool = False) -> list[RelativeError]:
+    def errors(self, node: Structural, value: object, old: object, *, is_root: bool = False) -> list[RelativeError]:
         """Return the errors of those parts of a value that were changed.
 
         A whole object always counts as changed: even an update that changes nothing is a change of its metadata.
@@ -83,7 +83,7 @@ class Ratchet:
             found += combination_errors(node, value, lambda part, item: self.errors(part, item, old))
         return found
 
-    def _in_object(self, node: Structural, value: JsonObject, old: Any) -> list[RelativeError]:
+    def _in_object(self, node: Structural, value: JsonObject, old: object) -> list[RelativeError]:
         size = object_size_check(node)
         found = (size(value) or []) if size is not None else []
         found += missing_fields(tuple(node.schema.get("required") or ()), value)
@@ -93,7 +93,7 @@ class Ratchet:
                 found = gather(found, self.errors(inner, child, old_field(old, name)), name)
         return found + undeclared_fields(node, value) if node.additional is False else found
 
-    def _in_list(self, node: Structural, items: Structural, value: list[Any], old: Any) -> list[RelativeError]:
+    def _in_list(self, node: Structural, items: Structural, value: list[object], old: object) -> list[RelativeError]:
         old_of = old_items(node, old)
         found: list[RelativeError] = []
         for index, item in enumerate(value):

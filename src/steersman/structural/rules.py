@@ -6,7 +6,7 @@ does not describe.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.json_types import ABSENT, JsonObject
 from steersman.structural.checks.relative_errors import MapKey, path_text
@@ -53,14 +53,19 @@ class RuleTree:
     #: Whether values are whole objects, which are never as they were stored: each write changes their metadata.
     is_root: bool = False
 
-    def check(self, value: Any, old: Any) -> list[BrokenRule]:
+    def check(self, value: object, old: object) -> list[BrokenRule]:
         """Run the rules on an object and inside it."""
         found: list[BrokenRule] = []
         self._visit(value, old, self.new_budget(), (), found.append)
         return found
 
     def _visit(
-        self, value: Any, old: Any, budget: "Budget", steps: tuple[str | int, ...], report: Callable[[BrokenRule], None]
+        self,
+        value: object,
+        old: object,
+        budget: "Budget",
+        steps: tuple[str | int, ...],
+        report: Callable[[BrokenRule], None],
     ) -> None:
         if value is None:
             return
@@ -107,7 +112,7 @@ class RuleTree:
     def _visit_fields(
         self,
         value: JsonObject,
-        old: Any,
+        old: object,
         budget: "Budget",
         steps: tuple[str | int, ...],
         report: Callable[[BrokenRule], None],

@@ -6,7 +6,6 @@ a URL, so that nothing listens and time can stand still.
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 from urllib.parse import urlsplit
 
 from steersman.clock import Clock
@@ -47,7 +46,7 @@ class HttpService:
         method: str,
         path: str = "",
         *,
-        json: Any = None,
+        json: object = None,
         headers: Mapping[str, str] | None = None,
         timeout: float = SERVICE_TIMEOUT,  # noqa: ASYNC109 - measured by the injected clock, retries included
     ) -> Response:

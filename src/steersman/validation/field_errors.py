@@ -7,7 +7,7 @@ the causes of a 422 answer; building that answer is not done here.
 import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -46,7 +46,7 @@ NO_FIELD: Final = "<nil>"
 _VALUELESS = frozenset({ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, ErrorType.INTERNAL})
 
 
-def value_text(value: Any) -> str:
+def value_text(value: object) -> str:
     """Write a bad value as Kubernetes' messages do."""
     if value.__class__ is str:
         return quoted(value)
@@ -66,7 +66,7 @@ class FieldError:
 
     @property
     def reason(self) -> str:
-        """The reason of the cause: ``FieldValueInvalid`` and its kin."""
+        """The reason of the cause: such as ``FieldValueInvalid``."""
         return self.type.value[1]
 
     @property
@@ -86,17 +86,21 @@ class FieldError:
         return f"{self.field}: {self.message}"
 
 
+#: What a validation function returns: one entry per rejected field.
+Errors: TypeAlias = list[FieldError]
+
+
 def required(field: str, detail: str = "") -> FieldError:
     """Return the error that a required field is missing."""
     return FieldError(ErrorType.REQUIRED, field, "", detail)
 
 
-def invalid(field: str, value: Any, detail: str) -> FieldError:
+def invalid(field: str, value: object, detail: str) -> FieldError:
     """Return the error that a value breaks a rule."""
     return FieldError(ErrorType.INVALID, field, value, detail)
 
 
-def duplicate(field: str, value: Any) -> FieldError:
+def duplicate(field: str, value: object) -> FieldError:
     """Return the error that a value occurs twice."""
     return FieldError(ErrorType.DUPLICATE, field, value)
 
@@ -106,7 +110,7 @@ def forbidden(field: str, detail: str) -> FieldError:
     return FieldError(ErrorType.FORBIDDEN, field, "", detail)
 
 
-def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldError:
+def not_supported(field: str, value: object, supported: Iterable[str]) -> FieldError:
     """Return the error that a value is not one of the allowed ones, which are listed in the given order."""
     return FieldError(
         ErrorType.NOT_SUPPORTED, field, value, "supported values: " + ", ".join(quoted(text) for text in supported)

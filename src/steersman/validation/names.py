@@ -4,6 +4,7 @@ Each function returns the list of messages about a name; an empty list means tha
 """
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 SUBDOMAIN_LIMIT = 253
@@ -65,38 +66,32 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
+def _faults(text: str, is_valid: Callable[[str], object], rule: str, limit: int, unit: str = "bytes") -> list[str]:
+    """Return errors about a text that breaks a rule or is too long; what is valid has as many bytes as characters."""
+    faults: list[str] = []
+    matches = is_valid(text)
+    if matches and len(text) <= limit:
+        return faults
+    if _size(text) > limit:
+        faults.append(f"must be no more than {limit} {unit}")
+    if not matches:
+        faults.append(rule)
+    return faults
+
+
 def label_faults(name: str) -> list[str]:
     """Return errors unless a name is an RFC 1123 label: a namespace, a container."""
-    faults: list[str] = []
-    if len(name) <= LABEL_LIMIT and _IS_LABEL(name):  # what matches has as many bytes as characters
-        return faults
-    if _size(name) > LABEL_LIMIT:
-        faults.append(f"must be no more than {LABEL_LIMIT} bytes")
-    if not _IS_LABEL(name):
-        faults.append(_LABEL_TEXT)
-    return faults
+    return _faults(name, _IS_LABEL, _LABEL_TEXT, LABEL_LIMIT)
 
 
 def subdomain_faults(name: str) -> list[str]:
     """Return errors unless a name is an RFC 1123 subdomain: most object names, API groups."""
-    faults: list[str] = []
-    if len(name) <= SUBDOMAIN_LIMIT and _IS_SUBDOMAIN(name):  # as above
-        return faults
-    if _size(name) > SUBDOMAIN_LIMIT:
-        faults.append(f"must be no more than {SUBDOMAIN_LIMIT} characters")
-    if not _IS_SUBDOMAIN(name):
-        faults.append(_SUBDOMAIN_TEXT)
-    return faults
+    return _faults(name, _IS_SUBDOMAIN, _SUBDOMAIN_TEXT, SUBDOMAIN_LIMIT, "characters")
 
 
 def dns1035_faults(name: str) -> list[str]:
     """Return errors unless a name is a DNS-1035 label: a plural, a version, a Service."""
-    faults = []
-    if _size(name) > LABEL_LIMIT:
-        faults.append(f"must be no more than {LABEL_LIMIT} bytes")
-    if not _IS_DNS1035(name):
-        faults.append(_DNS1035_TEXT)
-    return faults
+    return _faults(name, _IS_DNS1035, _DNS1035_TEXT, LABEL_LIMIT)
 
 
 def kind_faults(name: str) -> list[str]:
@@ -159,11 +154,4 @@ def _qualified_name_faults(key: str) -> list[str]:
 
 def label_value_faults(value: str) -> list[str]:
     """Return errors about the value of a label."""
-    faults: list[str] = []
-    if len(value) <= LABEL_LIMIT and _IS_VALUE(value):  # as above
-        return faults
-    if _size(value) > LABEL_LIMIT:
-        faults.append(f"must be no more than {LABEL_LIMIT} bytes")
-    if not _IS_VALUE(value):
-        faults.append(_VALUE_TEXT)
-    return faults
+    return _faults(value, _IS_VALUE, _VALUE_TEXT, LABEL_LIMIT)

@@ -132,7 +132,7 @@ class _PlainMeta(msgspec.Struct, forbid_unknown_fields=True):
     managedFields: list[_PlainManaged] = []  # noqa: N815 - the name on the wire
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Return whether the typed structure would keep metadata unchanged, apart from empty fields."""
     try:
         plain = msgspec.convert(value, _PlainMeta)

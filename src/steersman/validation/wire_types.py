@@ -37,7 +37,7 @@ class Reading:
     keeps_empty: bool = False
     has_empty: bool = False
 
-    def refuse(self, value: Any, wanted: str) -> WireTypeError:
+    def refuse(self, value: object, wanted: str) -> WireTypeError:
         """Return the error for a value that is not of the wanted Go type."""
         word = _JSON_WORDS[value.__class__]
         if wanted in ("int64", "int32") and word == "number":
@@ -70,8 +70,8 @@ class WireField:
     pointer: bool = False
 
 
-def _scalar(go_name: str, accepts: Callable[[Any], bool], zero: Any) -> WireType:
-    def read(value: Any, _path: str, reading: Reading) -> Any:
+def _scalar(go_name: str, accepts: Callable[[Any], bool], zero: object) -> WireType:
+    def read(value: object, _path: str, reading: Reading) -> Any:
         if value is None:
             return zero
         if accepts(value):
@@ -96,7 +96,7 @@ FLOAT64: Final = _scalar("float64", lambda value: value.__class__ in (int, float
 JSON: Final = WireType("v1.JSON", lambda value, _path, _reading: value)
 
 
-def _read_time(value: Any, _path: str, _reading: Reading) -> Any:
+def _read_time(value: object, _path: str, _reading: Reading) -> object:
     if value is None:
         return None
     if value.__class__ is not str:
@@ -116,7 +116,7 @@ def listed(item: WireType) -> WireType:
     """Return the type of a list of one type."""
     go_name = f"[]{item.go_name}"
 
-    def read(value: Any, path: str, reading: Reading) -> Any:
+    def read(value: object, path: str, reading: Reading) -> Any:
         if value is None:
             return None
         if value.__class__ is not list:
@@ -130,7 +130,7 @@ def mapped(item: WireType) -> WireType:
     """Return the type of a map from strings to one type."""
     go_name = f"map[string]{item.go_name}"
 
-    def read(value: Any, path: str, reading: Reading) -> Any:
+    def read(value: object, path: str, reading: Reading) -> Any:
         if value is None:
             return None
         if value.__class__ is not dict:
@@ -140,7 +140,7 @@ def mapped(item: WireType) -> WireType:
     return WireType(go_name, read)
 
 
-def _kept(spec: WireField, value: Any) -> bool:
+def _kept(spec: WireField, value: object) -> bool:
     if not spec.optional:
         return True
     if value is None:
@@ -158,7 +158,7 @@ class Record:
         self.restarts = restarts
         self.type = WireType(f"v1.{name}", self.read)
 
-    def read(self, value: Any, path: str, reading: Reading) -> JsonObject | None:
+    def read(self, value: object, path: str, reading: Reading) -> JsonObject | None:
         """Read an object; unknown fields are noted and dropped, in the order in which Go finds them."""
         if value is None:
             return None

@@ -193,7 +193,7 @@ async def _delete(client: Client, obj: Unstructured) -> None:
         _log.warning("cannot delete the webhook configuration", extra={"name": obj.name, "error": str(error)})
 
 
-def _endpoint(configuration: Unstructured) -> tuple[Any, Any]:
+def _endpoint(configuration: Unstructured) -> tuple[object, object]:
     """Return the URL or Service of the first webhook of a configuration."""
     config = configuration.content["webhooks"][0]["clientConfig"]
     return config.get("url"), (config.get("service") or {}).get("name")

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from tests.apiserver.background.kept import Document, Kept
 
 from steersman.apiserver.admission.quota_usage import is_in_scope, missing_constraints, total, usage_of
+from tests.apiserver.background.controlled_server import ControlledServer, Document
 
 CORE = "/api/v1/namespaces/default"
 QUOTAS = f"{CORE}/resourcequotas"
@@ -21,9 +21,9 @@ def pod(name: str = "p", requests: Document | None = None, limits: Document | No
     return {"metadata": {"name": name}, "spec": {"containers": [container], **spec}}
 
 
-async def limited(**hard: str) -> Kept:
+async def limited(**hard: str) -> ControlledServer:
     """Return a server whose default namespace has a quota."""
-    kept = Kept()
+    kept = ControlledServer()
     await kept.settle()
     kept.create(
         QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": {k.replace("_", "."): v for k, v in hard.items()}}}
@@ -32,7 +32,7 @@ async def limited(**hard: str) -> Kept:
     return kept
 
 
-def used(kept: Kept) -> Document:
+def used(kept: ControlledServer) -> Document:
     """Return what is used of the quota."""
     status: Document = kept.get(f"{QUOTAS}/q")["status"]["used"]
     return status

@@ -68,8 +68,8 @@ def test_a_tree_has_exactly_its_paths(paths: set[Path]) -> None:
     assert field_set.parse(tree(paths)) == tree(paths)
 
 
-def test_paths_are_listed_in_the_order_used_in_conflicts() -> None:
-    """Members come before paths below them; items are ordered by number, not by text."""
+def test_paths_are_listed_in_a_stable_order() -> None:
+    """A conflict lists them: equal conflicts have equal messages, with members before the paths below them."""
     fields = {
         "f:spec": {
             "f:ports": {'k:{"port":80}': {".": {}, "f:name": {}}, 'k:{"port":9}': {}},
@@ -81,12 +81,12 @@ def test_paths_are_listed_in_the_order_used_in_conflicts() -> None:
     assert list(field_set.paths(fields)) == [
         ".spec.color",
         ".spec.list[3]",
-        ".spec.ports[port=9]",
         ".spec.ports[port=80]",
         ".spec.ports[port=80].name",
-        ".spec.tags[=2]",
-        ".spec.tags[=10]",
+        ".spec.ports[port=9]",
         '.spec.tags[="a"]',
+        ".spec.tags[=10]",
+        ".spec.tags[=2]",
     ]
 
 

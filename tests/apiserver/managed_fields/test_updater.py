@@ -293,7 +293,7 @@ def test_the_oldest_of_too_many_updaters_are_merged() -> None:
 def test_a_bucket_that_is_not_the_oldest_is_merged_like_any_other() -> None:
     """At equal times the names decide, and 'a' sorts before 'ancient-changes'."""
     keys = [entries.key_of(name, "Update", "v1", "") for name in ("a", entries.ANCIENT_CHANGES, *"bcdefghij")]
-    managers = {key: entries.Ownership({f"f:{key.name}": {}}, "v1", TIME) for key in keys}
+    managers = {key: entries.OwnedFields({f"f:{key.name}": {}}, "v1", TIME) for key in keys}
     capped = entries.capped(managers)
     assert len(capped) == 10
     bucket = capped[entries.key_of(entries.ANCIENT_CHANGES, "Update", "v1", "")]

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from steersman.apiserver.storage.continue_token import ContinueToken
-from steersman.apiserver.storage.history import HistoryLimits
+from steersman.apiserver.storage.history import Event, HistoryLimits
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.storage.store import (
     ContinueExpired,
     Delete,
-    ListOptions,
+    PageQuery,
     Put,
     Store,
     parse_version,
@@ -33,6 +33,21 @@ def filled(*names: str, limits: HistoryLimits | None = None) -> Store:
     store = Store(limits)
     store.commit([Put(PODS, pod(name)) for name in names], 0)
     return store
+
+
+class Cursor:
+    """A watcher's place in the history of pods."""
+
+    def __init__(self, store: Store, version: str) -> None:
+        self._store = store
+        self._version = version
+
+    def take(self) -> list[Event]:
+        """Return the events since the last call."""
+        events = list(self._store.events_since(PODS, self._version))
+        if events:
+            self._version = str(events[-1].version)
+        return events
 
 
 def names_of(records: list[Record]) -> list[str]:
@@ -81,28 +96,28 @@ def test_lists_are_sorted_by_storage_key() -> None:
     store = Store()
     store.commit([Put(PODS, pod("x", "a")), Put(PODS, pod("y", "a-b")), Put(PODS, pod("z", "b"))], 0)
     assert [record.path for record in store.list(PODS).records] == ["a-b/y", "a/x", "b/z"]
-    assert names_of(store.list(PODS, ListOptions(namespace="a")).records) == ["x"]
-    assert store.list(PODS, ListOptions(namespace="nowhere")).records == []
+    assert names_of(store.list(PODS, PageQuery(namespace="a")).records) == ["x"]
+    assert store.list(PODS, PageQuery(namespace="nowhere")).records == []
 
 
 def test_all_pages_show_the_state_of_the_first() -> None:
     """A client that pages through a list must see one state of it, whatever is written in between."""
     store = filled("a", "b", "c", "d", "e")
-    first = store.list(PODS, ListOptions(namespace="default", limit=2))
+    first = store.list(PODS, PageQuery(namespace="default", limit=2))
     assert (names_of(first.records), first.remaining) == (["a", "b"], 3)
     store.commit([Delete(PODS, "default", "c"), Put(PODS, pod("bb")), Put(PODS, pod("d", labels={"new": "1"}))], 1)
-    second = store.list(PODS, ListOptions(namespace="default", limit=2, continue_token=first.continue_token))
+    second = store.list(PODS, PageQuery(namespace="default", limit=2, continue_token=first.continue_token))
     assert names_of(second.records) == ["c", "d"]
     assert second.records[1].labels == {}
     assert second.resource_version == first.resource_version
-    last = store.list(PODS, ListOptions(namespace="default", limit=2, continue_token=second.continue_token))
+    last = store.list(PODS, PageQuery(namespace="default", limit=2, continue_token=second.continue_token))
     assert (names_of(last.records), last.continue_token, last.remaining) == (["e"], "", None)
 
 
 def test_with_a_selector_the_number_of_remaining_items_is_not_returned() -> None:
     """The server does not count the matching objects."""
     store = filled("a", "b", "c")
-    page = store.list(PODS, ListOptions(limit=1, selector=lambda record: record.name != "a"))
+    page = store.list(PODS, PageQuery(limit=1, selector=lambda record: record.name != "a"))
     assert (names_of(page.records), page.remaining) == (["b"], None)
     assert page.continue_token
 
@@ -110,12 +125,12 @@ def test_with_a_selector_the_number_of_remaining_items_is_not_returned() -> None
 def test_an_expired_page_offers_a_token_to_continue_with_current_objects() -> None:
     """Huge lists take longer than history lasts; the client may accept an inconsistent rest."""
     store = filled("a", "b", "c", limits=HistoryLimits(events=1))
-    first = store.list(PODS, ListOptions(limit=1))
+    first = store.list(PODS, PageQuery(limit=1))
     store.commit([Put(PODS, pod("b", labels={"new": "1"})), Delete(PODS, "default", "c")], 1)
     with pytest.raises(ContinueExpired) as caught:
-        store.list(PODS, ListOptions(continue_token=first.continue_token))
+        store.list(PODS, PageQuery(continue_token=first.continue_token))
     assert caught.value.code == 410
-    rest = store.list(PODS, ListOptions(continue_token=caught.value.continue_token))
+    rest = store.list(PODS, PageQuery(continue_token=caught.value.continue_token))
     assert names_of(rest.records) == ["b"]
     assert rest.resource_version == store.resource_version
 
@@ -125,19 +140,19 @@ def test_a_list_may_require_a_version() -> None:
     store = filled("a", "b")
     version = store.resource_version
     store.commit([Delete(PODS, "default", "a")], 1)
-    exact = store.list(PODS, ListOptions(resource_version=version, match="Exact"))
+    exact = store.list(PODS, PageQuery(resource_version=version, match="Exact"))
     assert (names_of(exact.records), exact.resource_version) == (["a", "b"], version)
-    limited = store.list(PODS, ListOptions(resource_version=version, limit=5))
+    limited = store.list(PODS, PageQuery(resource_version=version, limit=5))
     assert names_of(limited.records) == ["a", "b"]
-    for options in (ListOptions(resource_version=version), ListOptions(resource_version="0", limit=1)):
+    for options in (PageQuery(resource_version=version), PageQuery(resource_version="0", limit=1)):
         assert names_of(store.list(PODS, options).records) == ["b"]
-    newer = ListOptions(resource_version=version, match="NotOlderThan", limit=9)
+    newer = PageQuery(resource_version=version, match="NotOlderThan", limit=9)
     assert names_of(store.list(PODS, newer).records) == ["b"]
     with pytest.raises(Timeout, match="Too large resource version: 999, current"):
-        store.list(PODS, ListOptions(resource_version="999"))
+        store.list(PODS, PageQuery(resource_version="999"))
     store.expire_history()
     with pytest.raises(Expired, match="too old"):
-        store.list(PODS, ListOptions(resource_version=version, match="Exact"))
+        store.list(PODS, PageQuery(resource_version=version, match="Exact"))
 
 
 @pytest.mark.parametrize("text", ["abc", "-1", "1.5", "٣"])
@@ -150,7 +165,7 @@ def test_an_invalid_version_is_rejected(text: str) -> None:
 def test_a_watcher_sees_every_event_once_and_in_order() -> None:
     """Every client's cache depends on this promise."""
     store = filled("a")
-    cursor = store.watch(PODS, store.resource_version)
+    cursor = Cursor(store, store.resource_version)
     assert cursor.take() == []
     first = store.commit([Put(PODS, pod("b"))], 1)
     second = store.commit([Put("other", pod("x")), Put(PODS, pod("c")), Delete(PODS, "default", "b")], 2)
@@ -162,7 +177,7 @@ def test_a_watcher_sees_every_event_once_and_in_order() -> None:
 def test_a_watch_from_the_future_waits_for_it() -> None:
     """The real server sends nothing until the version is reached, and then only later events."""
     store = Store()
-    cursor = store.watch(PODS, "3")
+    cursor = Cursor(store, "3")
     store.commit([Put(PODS, pod(name)) for name in "abc"], 0)
     assert [event.record.name for event in cursor.take()] == ["c"]
 
@@ -170,7 +185,7 @@ def test_a_watch_from_the_future_waits_for_it() -> None:
 def test_history_is_bounded_by_count_and_age() -> None:
     """Memory is bounded; a client that needs more history gets an error and must list again."""
     store = filled("a", limits=HistoryLimits(events=3, seconds=60))
-    slow = store.watch(PODS, "0")
+    slow = Cursor(store, "0")
     for second in range(5):
         store.commit([Put(PODS, pod("a", labels={"n": str(second)}))], second)
     with pytest.raises(Expired, match=r"too old resource version: 0 \(4\)"):
@@ -178,7 +193,7 @@ def test_history_is_bounded_by_count_and_age() -> None:
     assert len(store.events_since(PODS, "4")) == 3
     store.commit([Put(PODS, pod("b"))], 1000)
     with pytest.raises(Expired):
-        store.watch(PODS, "6")
+        store.events_since(PODS, "6")
     assert [event.record.name for event in store.events_since(PODS, "7")] == ["b"]
 
 
@@ -248,7 +263,7 @@ def test_continue_tokens_are_encoded_as_the_real_server_does() -> None:
 def test_an_invalid_continue_token_is_a_bad_request(token: str, message: str) -> None:
     """Recorded messages of the real server."""
     with pytest.raises(BadRequest, match=f"invalid continue token: continue key is not valid: .*{message}"):
-        filled("a").list(PODS, ListOptions(continue_token=token))
+        filled("a").list(PODS, PageQuery(continue_token=token))
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -258,7 +273,7 @@ class StoreMachine(RuleBasedStateMachine):
         super().__init__()
         self.store = Store(HistoryLimits(events=6, seconds=1e9))
         self.states: dict[str, dict[str, str]] = {"1": {}}
-        self.cursor = self.store.watch(PODS, "1")
+        self.cursor = Cursor(self.store, "1")
         self.replica: dict[str, str] = {}
         self.pages: tuple[str, list[str], str] | None = None
 
@@ -292,7 +307,7 @@ class StoreMachine(RuleBasedStateMachine):
         """List as of any recorded version."""
         version = data.draw(st.sampled_from(sorted(self.states, key=int)))
         try:
-            page = self.store.list(PODS, ListOptions(namespace=namespace, resource_version=version, match="Exact"))
+            page = self.store.list(PODS, PageQuery(namespace=namespace, resource_version=version, match="Exact"))
         except Expired:
             assert int(self.store.resource_version) - int(version) > 6
             return
@@ -309,7 +324,7 @@ class StoreMachine(RuleBasedStateMachine):
         """Read the next page of a list; its pages together are one state."""
         token, seen, version = self.pages or ("", [], "")
         try:
-            page = self.store.list(PODS, ListOptions(limit=limit, continue_token=token))
+            page = self.store.list(PODS, PageQuery(limit=limit, continue_token=token))
         except ContinueExpired:
             self.pages = None
             return
@@ -330,7 +345,7 @@ class StoreMachine(RuleBasedStateMachine):
         except Expired:
             page = self.store.list(PODS)
             self.replica = {record.path: record.labels["l"] for record in page.records}
-            self.cursor = self.store.watch(PODS, page.resource_version)
+            self.cursor = Cursor(self.store, page.resource_version)
             return
         for event in events:
             if event.type == "DELETED":
@@ -347,7 +362,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.commit([Put(PODS, pod("other", "a"))], 0)
         self.store.restore(snapshot)
         # Cursors of the discarded state are not valid any more.
-        self.cursor = self.store.watch(PODS, self.store.resource_version)
+        self.cursor = Cursor(self.store, self.store.resource_version)
         self.replica = dict(self.state)
 
     @invariant()

@@ -27,6 +27,8 @@ from tests.contract.difference.scenario import scenario
 from tests.contract.difference.summary import summary
 
 LENGTH = 50
+#: How many times longer to wait for a server when a scenario that differed is run again.
+PATIENCE = 5.0
 
 
 def _report(difference: Difference) -> None:
@@ -61,7 +63,9 @@ async def _run(options: argparse.Namespace) -> int:
         scenarios = (scenario(options.seed, number, LENGTH, kinds) for number in numbers)
         results = await play_all(runner, scenarios, operations=options.ops, parallel=options.parallel)
         print(f"seed {options.seed}: {summary(results)}")
-        found = [difference for one in results for difference in one.differences]
+        runner = ScenarioRunner(transport, Randomness().suffix(4), patience=PATIENCE)
+        found = await runner.repeat(results)
+        print(f"{len(found)} differences occur again when their scenarios are run alone")
         for kind, several in list(_kinds(found).items())[: options.show]:
             print(f"\n=== {kind} ({len(several)} times)", flush=True)
             shortest = min(several, key=lambda one: one.position)

@@ -53,16 +53,18 @@ class Result:
 class ScenarioRunner:
     """Runs scenarios on a real server and on fresh embedded ones."""
 
-    def __init__(self, real: Transport, mark: str) -> None:
+    def __init__(self, real: Transport, mark: str, *, patience: float = 1.0) -> None:
         self._real = real
         self._mark = mark
+        self._patience = patience
         self._count = itertools.count()
 
     async def play(self, scenario: Scenario) -> Result:
         """Run a scenario until the servers hold different objects; a different error message does not end it."""
         number = next(self._count)
         places = Places(f"n{self._mark}{number}", f"g{self._mark}{number}.dev")
-        real, embedded = Peer(self._real, places, is_real=True), Peer.embedded(places)
+        real = Peer(self._real, places, is_real=True, patience=self._patience)
+        embedded = Peer.embedded(places, patience=self._patience)
         renaming = Renaming()
         played = Result()
         try:
@@ -72,6 +74,8 @@ class ScenarioRunner:
                 texts = differences(renaming, operation, wanted, given)
                 if texts and (reason := reason_of(operation, texts)):
                     played.explained.append(reason)
+                    if (wanted.status < 400) != (given.status < 400):
+                        break
                 elif texts:
                     played.differences.append(Difference(scenario, position, texts, wanted, given))
                     if operation.method != "GET" and min(wanted.status, given.status) < 400:
@@ -83,6 +87,11 @@ class ScenarioRunner:
             if served:
                 await real.clean_up(DEFINITIONS, served[0])
         return played
+
+    async def repeat(self, results: list[Result]) -> list[Difference]:
+        """Return the differences that occur again when their scenarios are run one after the other."""
+        scenarios = [result.differences[0].scenario for result in results if result.differences]
+        return [difference for scenario in scenarios for difference in (await self.play(scenario)).differences]
 
     async def shorten(self, difference: Difference) -> Difference:
         """Leave out every operation without which the same difference still occurs."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from steersman.json_types import copied
 from tests.contract.difference.choices import Choices
 
 Document = dict[str, Any]
@@ -272,7 +273,7 @@ def _rule(rng: Choices, made: Document, rules: tuple[str, ...]) -> Document:
 def value(rng: Choices, schema: Document, right: float = 0.95) -> Any:
     """Return a value of a schema, or sometimes an invalid one."""
     if not rng.chance(right):
-        return rng.of(_WRONG)
+        return copied(rng.of(_WRONG))
     if "enum" in schema and rng.chance(0.8):
         return rng.of(schema["enum"])
     if schema.get("x-kubernetes-int-or-string"):
@@ -291,7 +292,7 @@ def _object_value(rng: Choices, schema: Document, right: float) -> Any:
         if rng.chance(0.98 if name in required else 0.6)
     }
     if schema.get("x-kubernetes-preserve-unknown-fields") and rng.chance(0.7):
-        made["extra"] = rng.of(_FREE)
+        made["extra"] = copied(rng.of(_FREE))
     elif rng.chance(0.03):
         made["unknown"] = rng.pick(1, {"a": 1}, None)
     return made

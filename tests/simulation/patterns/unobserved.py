@@ -20,10 +20,14 @@ def departing_pod(is_correct: bool) -> Operator:
         parts = {child.name: child for child in ctx.owned(ConfigMap)}
         pod, volume = parts.get("a-pod"), parts.get("a-volume")
         if pod is None and volume is None:
-            await ctx.create(part("a-volume"))
-            await ctx.create(ConfigMap(meta("a-pod", finalizers=[HELD])))
+            pod = await ctx.create(ConfigMap(meta("a-pod", finalizers=[HELD])))
+            if not is_correct:
+                await ctx.create(part("a-volume"))
         elif volume is not None and (pod is None if is_correct else _is_going(pod)):
             await ctx.delete(volume)
+            volume = None
+        if is_correct and volume is None and pod is not None and not _is_going(pod):
+            await ctx.create(part("a-volume"))
 
     return operator
 

@@ -25,6 +25,7 @@ async def test_an_object_is_created_edited_paused_and_deleted_on_the_page(tmp_pa
         url, _, token = url_in(await asyncio.to_thread(dev.wait_for, "shop is running")).partition("/#token=")
         async with window(url, Look(at="#/api", token=token)) as view:
             await _create(view)
+            await _save_test(view)
             await _edit(view)
             await _pause(view)
             await _break(view)
@@ -47,6 +48,16 @@ async def _create(view: Window) -> None:
     await view.see("Shop default/a is applied.", ".note")
     await view.go("#/objects/Shop/default/a")
     await view.see("Shop default/a is ready: 2 shelves are stocked.")
+
+
+async def _save_test(view: Window) -> None:
+    async with view.page.expect_download() as waiting:
+        await view.page.locator("li.run").last.get_by_role("button", name="Save as test").click()
+    download = await waiting.value
+    assert download.suggested_filename == "test_shop_default_a_reconcile_1.py"
+    source = await asyncio.to_thread(Path(await download.path()).read_text)
+    assert "from shop import operator" in source
+    await view.see("Saved as test_shop_default_a_reconcile_1.py.", ".note")
 
 
 async def _edit(view: Window) -> None:

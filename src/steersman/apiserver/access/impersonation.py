@@ -54,7 +54,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ImpersonatedAction:
     """What a request that impersonates asks for: a verb on a resource, or on a path."""
 
     verb: str
@@ -116,7 +116,7 @@ class Impersonation:
     #: User → the way in which they last succeeded: it is tried first, and its refusal is the one they hear.
     _last: dict[str, str] = field(default_factory=dict)
 
-    def user_of(self, user: User, headers: dict[str, str], asked: Asked) -> User:
+    def user_of(self, user: User, headers: dict[str, str], asked: ImpersonatedAction) -> User:
         """Return the user as whom a request acts; reject it if that is forbidden."""
         wanted = wanted_user(headers)
         if wanted is None:
@@ -136,14 +136,14 @@ class Impersonation:
         assert refused is not None, "there is always the old way"  # noqa: S101 - see _ways
         raise refused
 
-    def _refusal(self, user: User, wanted: Wanted, way: str, asked: Asked) -> Refusal | None:
+    def _refusal(self, user: User, wanted: Wanted, way: str, asked: ImpersonatedAction) -> Refusal | None:
         if way == _LEGACY:
             return self._first(user, "impersonate", _legacy_targets(wanted))
         refusal = self._refuse_action(user, f"impersonate-on:{way}:{asked.verb}", asked)
         verb = f"impersonate:{way}"
         return refusal or _forbidden(user, verb, wanted) or self._first(user, verb, _targets(wanted))
 
-    def _refuse_action(self, user: User, verb: str, asked: Asked) -> Refusal | None:
+    def _refuse_action(self, user: User, verb: str, asked: ImpersonatedAction) -> Refusal | None:
         if asked.info is None:
             decision = self.authorizer.decide_path(user, verb, asked.path)
             return None if decision.allowed else forbidden_path(user, verb, asked.path, decision.reason)

@@ -59,7 +59,7 @@ class Scope:
             "variables": JsonMap({}),
         }
 
-    def with_values(self, **values: Any) -> "Scope":
+    def with_values(self, **values: object) -> "Scope":
         """Return a scope in which these names have other values."""
         return Scope(self._attributes, self._decider, {**self._values, **values})
 
@@ -67,7 +67,7 @@ class Scope:
         """Return a scope with the variables of a policy; each is evaluated when it is first used."""
         return _Variables(self, variables).scope
 
-    def evaluate(self, expression: str) -> Any:
+    def evaluate(self, expression: str) -> object:
         """Return the value of an expression, or raise `Failed`."""
         try:
             return self.raw(expression)
@@ -76,7 +76,7 @@ class Scope:
         except ExpressionError as error:
             raise Failed(f"compilation error: {error}") from None
 
-    def raw(self, expression: str) -> Any:
+    def raw(self, expression: str) -> object:
         """Return the value of an expression, or raise CEL's own errors."""
         compiled = program(expression)
         return compiled.evaluate(*(self._values[name] for name in compiled.variables))
@@ -118,7 +118,7 @@ class _Variables(Mapping[str, Any]):
         #: The scope with these variables, in which their own expressions are evaluated, too.
         self.scope = scope.with_values(variables=JsonMap(self))
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         if name not in self._values:
             try:
                 self._values[name] = self.scope.raw(self._expressions[name])

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from steersman.apiserver.access.authorization import Authorizer
 from steersman.apiserver.admission.attributes import Attributes
@@ -101,7 +100,7 @@ class Policies:
                 if failure is not None:
                     yield failure
 
-    def _namespace(self, attributes: Attributes) -> Any:
+    def _namespace(self, attributes: Attributes) -> object:
         if not attributes.request.served.namespaced:
             return None
         record = self._objects.store.get("namespaces", "", attributes.namespace)

@@ -182,7 +182,7 @@ class Webhooks:
 
     def _question(
         self,
-        answers: dict[Any, Any],
+        answers: dict[Any, object],
         key: tuple[object, ...],
         invocation: _Invocation,
         review: JsonObject,

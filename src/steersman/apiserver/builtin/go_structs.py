@@ -113,7 +113,7 @@ class Struct:
             else:
                 fields[name] = _field(message, name, kind, flags)
 
-    def read(self, value: Any, path: str, reading: Reading) -> JsonObject:
+    def read(self, value: object, path: str, reading: Reading) -> JsonObject:
         """Read an object; unknown fields are recorded and dropped."""
         if value.__class__ is not dict:
             if value is None:
@@ -161,7 +161,7 @@ class Struct:
 _MARKS: dict[type, Callable[[], Any]] = {dict: GivenMap, list: GivenList}
 
 
-def _is_set(value: Any) -> bool:
+def _is_set(value: object) -> bool:
     return bool(value) if value.__class__ in (str, int, bool, float, list, dict) else value is not None
 
 
@@ -171,7 +171,7 @@ def struct(name: str) -> Struct:
     return Struct(name)
 
 
-def _field(message: str, name: str, kind: Any, flags: int) -> _Field:
+def _field(message: str, name: str, kind: object, flags: int) -> _Field:
     pointer = bool(flags & _POINTER) or kind == "RAW"
     read, zero, is_struct = _reader(message, name, kind)
     optional = bool(flags & _OMIT_EMPTY)
@@ -185,7 +185,7 @@ def _field(message: str, name: str, kind: Any, flags: int) -> _Field:
     return _Field(read, zero, keeps_zero, pointer)
 
 
-def _reader(message: str, name: str, kind: Any) -> tuple[Read, Callable[[], Any], bool]:
+def _reader(message: str, name: str, kind: object) -> tuple[Read, Callable[[], Any], bool]:
     """Return the reader of a type, its zero value, and whether it is a struct."""
     if isinstance(kind, list):
         item, _, _ = _reader(message, name, kind[1])
@@ -209,7 +209,7 @@ def _nothing() -> None:
 
 
 def _list(item: Read) -> Read:
-    def read(value: Any, path: str, reading: Reading) -> Any:
+    def read(value: object, path: str, reading: Reading) -> Any:
         if value is None:
             return None
         if value.__class__ is not list:
@@ -225,7 +225,7 @@ def _item_name(item: Read) -> str:
 
 
 def _map(item: Read) -> Read:
-    def read(value: Any, path: str, reading: Reading) -> Any:
+    def read(value: object, path: str, reading: Reading) -> Any:
         if value is None:
             return None
         if value.__class__ is not dict:
@@ -239,7 +239,7 @@ def _map(item: Read) -> Read:
 _MAP_NAMES: dict[Read, str] = {}
 
 
-def _any(value: Any, path: str, reading: Reading) -> Any:
+def _any(value: object, path: str, reading: Reading) -> object:
     del path, reading
     return value
 
@@ -247,7 +247,7 @@ def _any(value: Any, path: str, reading: Reading) -> Any:
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 
 
-def _bytes(value: Any, path: str, reading: Reading) -> Any:
+def _bytes(value: object, path: str, reading: Reading) -> object:
     del path
     if value is None:
         return ""
@@ -279,7 +279,7 @@ def _match(pattern: bytes, data: bytes) -> bytes:
     return found[0] if found else b""
 
 
-def _quantity(value: Any, path: str, reading: Reading) -> Any:
+def _quantity(value: object, path: str, reading: Reading) -> object:
     del path, reading
     if value is None:
         return "0"
@@ -291,7 +291,7 @@ def _quantity(value: Any, path: str, reading: Reading) -> Any:
         raise WireTypeError(_QUANTITY_RULE) from None
 
 
-def _parsed_time(value: Any, layout: str) -> str:
+def _parsed_time(value: object, layout: str) -> str:
     if value.__class__ is not str:
         raise WireTypeError(f"json: cannot unmarshal {_WORDS[value.__class__]} into Go value of type string")
     if not is_go_time(value):
@@ -305,7 +305,7 @@ def _parsed_time(value: Any, layout: str) -> str:
 _WORDS = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 
 
-def _time(value: Any, path: str, reading: Reading) -> Any:
+def _time(value: object, path: str, reading: Reading) -> object:
     del path, reading
     if value is None:
         return None
@@ -318,7 +318,7 @@ _NO_TIME = datetime(1, 1, 1, tzinfo=UTC)
 _MICRO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(?:Z|[+-]\d\d:\d\d)")
 
 
-def _micro_time(value: Any, path: str, reading: Reading) -> Any:
+def _micro_time(value: object, path: str, reading: Reading) -> object:
     del path, reading
     if value is None:
         return None
@@ -330,7 +330,7 @@ def _micro_time(value: Any, path: str, reading: Reading) -> Any:
     return None if moment == _NO_TIME else str(MicroTime.of(moment))
 
 
-def _duration(value: Any, path: str, reading: Reading) -> Any:
+def _duration(value: object, path: str, reading: Reading) -> Any:
     del path
     if value is None:
         return "0s"
@@ -342,7 +342,7 @@ def _duration(value: Any, path: str, reading: Reading) -> Any:
         raise WireTypeError(f'time: invalid duration "{value}"') from None
 
 
-def _int_or_string(value: Any, path: str, reading: Reading) -> Any:
+def _int_or_string(value: object, path: str, reading: Reading) -> object:
     del path
     if value is None:
         return 0
@@ -351,11 +351,11 @@ def _int_or_string(value: Any, path: str, reading: Reading) -> Any:
     raise reading.refuse(value, "int32")
 
 
-def _strings(value: Any, path: str, reading: Reading) -> Any:
+def _strings(value: object, path: str, reading: Reading) -> object:
     return _list(STRING.read)(value, path, reading)
 
 
-def _schema(value: Any, path: str, reading: Reading) -> Any:
+def _schema(value: object, path: str, reading: Reading) -> object:
     """Read a JSON schema, which Go reads with a custom function: unknown fields are dropped and not recorded."""
     if value.__class__ is list:
         return [_schema(part, f"{path}[{index}]", reading) for index, part in enumerate(value)]

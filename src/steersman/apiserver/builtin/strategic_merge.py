@@ -29,7 +29,7 @@ class StrategicPatchError(PatchError):
     """A strategic merge patch does not fit the object or contradicts itself; the message is the server's."""
 
 
-def apply_strategic_merge_patch(doc: _Map, patch: Any, gvk: GroupVersionKind) -> _Map:
+def apply_strategic_merge_patch(doc: _Map, patch: object, gvk: GroupVersionKind) -> _Map:
     """Return an object of a built-in kind with a strategic merge patch applied; the object itself is not changed."""
     if patch is None:
         return doc
@@ -40,11 +40,11 @@ def apply_strategic_merge_patch(doc: _Map, patch: Any, gvk: GroupVersionKind) ->
     return _merge_maps(doc, patch, load_types()[definition_of(gvk)])
 
 
-def _json_kind(value: Any) -> str:
+def _json_kind(value: object) -> str:
     return {list: "array", str: "string", bool: "bool"}.get(value.__class__, "number")
 
 
-def _merge_maps(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema) -> _Map:
+def _merge_maps(original: Mapping[str, object], patch: Mapping[str, object], schema: Schema) -> _Map:
     if _DIRECTIVE in patch:
         return _directed(patch)
     result, rest = dict(original), dict(patch)
@@ -62,7 +62,7 @@ def _merge_maps(original: Mapping[str, Any], patch: Mapping[str, Any], schema: S
     return result
 
 
-def _directed(patch: Mapping[str, Any]) -> _Map:
+def _directed(patch: Mapping[str, object]) -> _Map:
     directive = patch[_DIRECTIVE]
     if directive == "replace":
         return {key: value for key, value in patch.items() if key != _DIRECTIVE}
@@ -71,11 +71,11 @@ def _directed(patch: Mapping[str, Any]) -> _Map:
     raise _unknown_directive(directive, patch)
 
 
-def _unknown_directive(directive: Any, patch: Mapping[str, Any]) -> StrategicPatchError:
+def _unknown_directive(directive: object, patch: Mapping[str, object]) -> StrategicPatchError:
     return StrategicPatchError(f"unknown patch type: {go_text.plain(directive)} in map: {go_text.plain(patch)}")
 
 
-def _merged_member(original: _Map, key: str, value: Any, schema: Schema) -> Any:
+def _merged_member(original: _Map, key: str, value: object, schema: Schema) -> object:
     if key not in original:
         return _without_directives(_without_nulls(value))
     if original[key].__class__ is not value.__class__:
@@ -89,7 +89,7 @@ def _merged_member(original: _Map, key: str, value: Any, schema: Schema) -> Any:
     return value
 
 
-def _without_nulls(value: Any) -> Any:
+def _without_nulls(value: object) -> object:
     if value.__class__ is dict:
         return {key: _without_nulls(below) for key, below in value.items() if below is not None}
     if value.__class__ is list:
@@ -97,7 +97,7 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
-def _without_directives(value: Any) -> Any:
+def _without_directives(value: object) -> Any:
     """Remove objects with a directive from a value that is new: there is nothing that the directive could apply to."""
     if value.__class__ is dict:
         if _DIRECTIVE in value:
@@ -124,7 +124,7 @@ def _strategy(field: Schema) -> str:
     return next((strategy for strategy in strategies if strategy != "retainKeys"), "")
 
 
-def _retain_keys(original: _Map, patch: _Map, names: Any) -> None:
+def _retain_keys(original: _Map, patch: _Map, names: object) -> None:
     """Remove keys that the directive does not list; the patch may not set others."""
     if names.__class__ is not list:
         raise MalformedPatch("invalid patch format of retainKeys")
@@ -143,21 +143,21 @@ def _list_name(directive: str, prefix: str) -> str:
     return name
 
 
-def _delete_from(original: _Map, name: str, values: Any) -> None:
+def _delete_from(original: _Map, name: str, values: object) -> None:
     before = original.get(name)
     if before.__class__ is list and values.__class__ is list:
         unwanted = set(map(_identity, values))
         original[name] = [item for item in before if _identity(item) not in unwanted]
 
 
-def _identity(value: Any) -> Hashable:
+def _identity(value: object) -> Hashable:
     """Return a key that is equal for equal JSON values; as in Go, an integer never equals a float."""
     if value.__class__ is dict or value.__class__ is list:
         return msgspec.json.encode(value, order="sorted")
     return value.__class__, value
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     if value.__class__ is not list:
         received = "%!s(<nil>)" if value is None else go_text.type_name(value)
         raise StrategicPatchError(f"expected a []interface {{}}, but received a {received}")
@@ -184,7 +184,7 @@ def _merge_ordered_list(original: _Map, patch: _Map, directive: str, schema: Sch
     patch.pop(name, None)
 
 
-def _check_order(changes: list[Any], order: list[Any], merge_key: str) -> None:
+def _check_order(changes: list[Any], order: list[object], merge_key: str) -> None:
     """Reject a patch whose items are missing from its own order or sorted differently."""
     if not changes or not order:
         return
@@ -202,13 +202,13 @@ def _check_order(changes: list[Any], order: list[Any], merge_key: str) -> None:
         )
 
 
-def _as_map(item: Any) -> _Map:
+def _as_map(item: object) -> _Map:
     if item.__class__ is not dict:
         raise StrategicPatchError(f"expected a map[string]interface {{}}, but received a {go_text.type_name(item)}")
     return item
 
 
-def _key_value(item: Any, merge_key: str) -> Any:
+def _key_value(item: Any, merge_key: str) -> object:
     if not merge_key:
         return item
     if merge_key not in _as_map(item):
@@ -216,11 +216,11 @@ def _key_value(item: Any, merge_key: str) -> Any:
     return item[merge_key]
 
 
-def _same(left: Any, right: Any, merge_key: str) -> bool:
+def _same(left: object, right: object, merge_key: str) -> bool:
     return _identity(_key_value(left, merge_key)) == _identity(_key_value(right, merge_key))
 
 
-def _merge_list_field(before: list[Any], changes: list[Any], field: Schema) -> list[Any]:
+def _merge_list_field(before: list[object], changes: list[object], field: Schema) -> list[Any]:
     if _strategy(field) != "merge":
         return changes
     if not before and not changes:
@@ -236,7 +236,7 @@ def _merge_list_field(before: list[Any], changes: list[Any], field: Schema) -> l
     return _Order(merge_key, changes, before).sorted(merged, merge_key)
 
 
-def _is_list_of_maps(before: list[Any], changes: list[Any]) -> bool:
+def _is_list_of_maps(before: list[object], changes: list[object]) -> bool:
     """Return whether two lists contain objects; all items of both must have one type."""
     kinds = {item.__class__ for item in before + changes}
     if len(kinds) > 1:
@@ -285,14 +285,14 @@ def _merge_items(before: list[Any], changes: list[Any], merge_key: str, schema: 
 class _Order:
     """The order of a merged list: items of the patch as the patch sorts them, other items where they were."""
 
-    def __init__(self, merge_key: str, wanted: list[Any], before: list[Any]) -> None:
+    def __init__(self, merge_key: str, wanted: list[object], before: list[object]) -> None:
         self._merge_key = merge_key
         self._wanted = wanted
         self._before = before
         self._rank_before = self._ranks(before, merge_key)
 
     @staticmethod
-    def _ranks(items: list[Any], merge_key: str) -> dict[Hashable, int]:
+    def _ranks(items: list[object], merge_key: str) -> dict[Hashable, int]:
         """Return the index of each item by its identity, for equal items that of the first."""
         result: dict[Hashable, int] = {}
         for place, item in enumerate(items):
@@ -304,7 +304,7 @@ class _Order:
         value = item.get(self._merge_key) if self._merge_key else item
         return ranks.get(_identity(value), -1)
 
-    def sorted(self, merged: list[Any], merge_key: str) -> list[Any]:
+    def sorted(self, merged: list[object], merge_key: str) -> list[Any]:
         """Return the items in order; ``merge_key`` tells which of them belong to the patch."""
         wanted = self._ranks(self._wanted, merge_key)
         mine: list[Any] = []
@@ -313,7 +313,7 @@ class _Order:
             (mine if _identity(_key_value(item, merge_key)) in wanted else others).append(item)
         return self._interleaved(self._by(others, self._before), self._by(mine, self._wanted))
 
-    def _by(self, items: list[Any], order: list[Any]) -> list[Any]:
+    def _by(self, items: list[object], order: list[object]) -> list[Any]:
         """Sort by another list; an item that is not in it moves before all earlier ones."""
         if self._merge_key:
             for item in (*items, *order):
@@ -323,7 +323,7 @@ class _Order:
             return sorted(items, key=lambda item: self._rank(ranks, item))
         return self._with_strangers(items, ranks)
 
-    def _with_strangers(self, items: list[Any], ranks: dict[Hashable, int]) -> list[Any]:
+    def _with_strangers(self, items: list[object], ranks: dict[Hashable, int]) -> list[Any]:
         result: list[Any] = []
         for item in items:
             place, rank = len(result), self._rank(ranks, item)
@@ -336,7 +336,7 @@ class _Order:
     def _is_before(rank: int, other: int) -> bool:
         return rank < other if rank >= 0 and other >= 0 else True
 
-    def _interleaved(self, others: list[Any], mine: list[Any]) -> list[Any]:
+    def _interleaved(self, others: list[object], mine: list[object]) -> list[Any]:
         """Insert the other items between those of the patch, by the indexes that both had before."""
         result: list[Any] = []
         waiting = deque(mine)

@@ -37,7 +37,7 @@ class Conversions:
         self._answers: dict[Any, Any] | None = None
 
     @contextmanager
-    def remembering(self, answers: dict[Any, Any] | None) -> Iterator[None]:
+    def remembering(self, answers: dict[Any, object] | None) -> Iterator[None]:
         """Take answers from here inside the block; new ones go there too."""
         self._answers = answers
         try:
@@ -59,7 +59,7 @@ class Conversions:
         return [_outcome(answers[key], obj) for key, obj in zip(keys, objects, strict=True)]
 
     async def _ask(
-        self, config: JsonObject, missing: dict[Any, JsonObject], api_version: str, answers: dict[Any, Any]
+        self, config: JsonObject, missing: dict[Any, JsonObject], api_version: str, answers: dict[Any, object]
     ) -> None:
         try:
             converted: list[Any] = await self._call(config, list(missing.values()), api_version)

@@ -17,7 +17,7 @@ CUSTOM_AGE = Column(
 )
 
 
-def _printed(value: Any, kind: str, now: datetime) -> Any:
+def _printed(value: object, kind: str, now: datetime) -> object:
     """Make a cell of a custom column from the value that its path found."""
     if kind == "date":
         return age(value, now) if value.__class__ is str else "<unknown>"
@@ -26,15 +26,15 @@ def _printed(value: Any, kind: str, now: datetime) -> Any:
     return value if value.__class__ is str else plain(value)
 
 
-def _integer(value: Any) -> Any:
+def _integer(value: object) -> object:
     return int(value) if value.__class__ in (int, float) else None
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> object:
     return value if value.__class__ in (int, float) else None
 
 
-def _boolean(value: Any) -> Any:
+def _boolean(value: object) -> object:
     return value if value.__class__ is bool else None
 
 

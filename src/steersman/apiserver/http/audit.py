@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 
 from steersman.apiserver.messages.bodies import read_body
 from steersman.apiserver.messages.info import RequestInfo, parse_resource_path, split_target
@@ -173,7 +172,7 @@ def _is_read(status: int) -> bool:
     return _SWITCHING < status < HTTPStatus.BAD_REQUEST or status in _AFTER_READING
 
 
-def _body(request: Request, info: RequestInfo | None) -> Any:
+def _body(request: Request, info: RequestInfo | None) -> object:
     """Return the body of a write as a document, unless it may carry secrets or cannot be read."""
     if info is None or not request.body or len(request.body) > _LARGEST_BODY:
         return None
@@ -187,7 +186,7 @@ def _body(request: Request, info: RequestInfo | None) -> Any:
         return None
 
 
-def _patch(body: bytes) -> Any:
+def _patch(body: bytes) -> object:
     from steersman.golang.yaml_reader import YamlError, read_yaml  # noqa: PLC0415 - only an audited apply needs it
 
     try:

@@ -6,7 +6,6 @@ definitions. The index names each document by a hash of what it is made from, so
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.served_resource import ServedResource
@@ -37,7 +36,7 @@ def schema_name(served: ServedResource) -> str:
     return ".".join([*reversed(served.group.split(".")), served.version, served.kind])
 
 
-def _references(value: Any) -> Iterator[str]:
+def _references(value: object) -> Iterator[str]:
     pending = [value]
     while pending:
         part = pending.pop()

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from steersman.apiserver.access.authentication import Authentication
 from steersman.apiserver.access.authorization import asked_of, forbidden_path, is_privileged, verb_asked
-from steersman.apiserver.access.impersonation import Asked, Impersonation, wants_impersonation
+from steersman.apiserver.access.impersonation import ImpersonatedAction, Impersonation, wants_impersonation
 from steersman.apiserver.access.rbac.authorizer import Rbac
 from steersman.apiserver.admission.chain import Admission
 from steersman.apiserver.custom.conversion import Conversions
@@ -82,7 +82,7 @@ class RequestHandler:
         if info is not None:
             verb = verb_asked(_verb(request.method, info, query), info)
             info = asked_of(verb, info, query)
-        return self.impersonation.user_of(user, request.headers, Asked(verb, path, info))
+        return self.impersonation.user_of(user, request.headers, ImpersonatedAction(verb, path, info))
 
     def _page(self, request: Request, exchange: Exchange, path: str, query: Query, user: User) -> None:
         """Answer a request to a path that is not a resource: discovery, OpenAPI, health."""

@@ -9,7 +9,6 @@ import zlib
 from pathlib import Path
 
 _VERSION_BYTES = 8
-_SIZE = _VERSION_BYTES + 4
 
 
 def _encoded(version: int) -> bytes:

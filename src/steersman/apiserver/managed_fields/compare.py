@@ -9,9 +9,7 @@ from typing import Any, Final, NamedTuple
 from steersman.apiserver.managed_fields.field_set import LEAF, Fields, recursive_difference, union, union_nodes
 from steersman.apiserver.managed_fields.field_types import DEDUCED, FieldType, ListType, MapType
 from steersman.golang.equality import json_equal
-from steersman.json_types import JsonObject
-
-_ABSENT: Final[Any] = object()
+from steersman.json_types import ABSENT, JsonObject
 
 #: Nodes of the removed, modified and added sets at one place; ``None`` where there is nothing.
 _Delta = tuple[Fields | None, Fields | None, Fields | None]
@@ -51,7 +49,7 @@ class Comparison(NamedTuple):
         )
 
 
-def compare(old: Any, new: Any, kind: FieldType) -> Comparison:
+def compare(old: object, new: object, kind: FieldType) -> Comparison:
     """Compare two objects of one type; raises ValueError where a list has an item without a path element."""
     delta = _compare(old, new, kind)
     if delta is None:
@@ -59,7 +57,7 @@ def compare(old: Any, new: Any, kind: FieldType) -> Comparison:
     return Comparison(*(part or {} for part in delta))
 
 
-def everything_in(value: Any, kind: FieldType) -> Fields:
+def everything_in(value: object, kind: FieldType) -> Fields:
     """Return the node of an added value: the paths of everything in it, and its own."""
     if value.__class__ is dict:
         inside = kind.map
@@ -83,7 +81,7 @@ def _everything_in_map(value: JsonObject, branch: MapType) -> Fields:
     return result
 
 
-def _everything_in_list(value: list[Any], branch: ListType) -> Fields:
+def _everything_in_list(value: list[object], branch: ListType) -> Fields:
     result: Fields = {".": LEAF}
     for item in value:
         element = _element_of(item, value, branch)
@@ -92,14 +90,14 @@ def _everything_in_list(value: list[Any], branch: ListType) -> Fields:
     return result
 
 
-def _element_of(item: Any, items: list[Any], branch: ListType) -> str:
+def _element_of(item: object, items: list[object], branch: ListType) -> str:
     try:
         return branch.element_of(item)
     except ValueError as error:
         raise ValueError(f"element {items.index(item)}: {error}") from None
 
 
-def _grouped(items: list[Any], branch: ListType) -> dict[str, list[Any]]:
+def _grouped(items: list[object], branch: ListType) -> dict[str, list[Any]]:
     """Return the items by path element; live objects may have duplicates."""
     result: dict[str, list[Any]] = {}
     for item in items:
@@ -107,7 +105,7 @@ def _grouped(items: list[Any], branch: ListType) -> dict[str, list[Any]]:
     return result
 
 
-def _compare(old: Any, new: Any, kind: FieldType) -> _Delta | None:
+def _compare(old: object, new: object, kind: FieldType) -> _Delta | None:
     if old is new:
         return None
     old_branch, new_branch = kind.branch_of(old), kind.branch_of(new)
@@ -131,7 +129,7 @@ def _either(left: Fields | None, right: Fields | None) -> Fields | None:
     return union_nodes(left, right)
 
 
-def _compare_branch(old: Any, new: Any, branch: MapType | ListType | str) -> _Delta | None:
+def _compare_branch(old: object, new: object, branch: MapType | ListType | str) -> _Delta | None:
     if branch.__class__ is MapType:
         left = old if old.__class__ is dict else {}
         right = new if new.__class__ is dict else {}
@@ -149,11 +147,11 @@ def _compare_maps(old: JsonObject, new: JsonObject, branch: MapType) -> _Delta |
     collector = _Collector()
     fields, names = branch.fields, branch.names
     for key, value in new.items():
-        before = old.get(key, _ABSENT)
+        before = old.get(key, ABSENT)
         if before is value:
             continue
         kind = fields.get(key) or branch.type_of(key)
-        if before is _ABSENT:
+        if before is ABSENT:
             collector.added[names.get(key) or "f:" + key] = everything_in(value, kind)
         elif not (before == value and _is_same_if_equal(before, value, kind)):
             collector.take(names.get(key) or "f:" + key, _compare(before, value, kind))
@@ -164,12 +162,12 @@ def _compare_maps(old: JsonObject, new: JsonObject, branch: MapType) -> _Delta |
     return collector.delta()
 
 
-def _is_same_if_equal(old: Any, new: Any, kind: FieldType) -> bool:
+def _is_same_if_equal(old: object, new: object, kind: FieldType) -> bool:
     """Return whether values that are equal in Python are certainly the same: this makes small changes cheap."""
     return kind.is_tight or (kind is DEDUCED and json_equal(old, new))
 
 
-def _compare_lists(old: list[Any], new: list[Any], branch: ListType) -> _Delta | None:
+def _compare_lists(old: list[object], new: list[object], branch: ListType) -> _Delta | None:
     collector = _Collector()
     before, after = _grouped(old, branch), _grouped(new, branch)
     is_tight = branch.element.is_tight
@@ -187,7 +185,9 @@ def _compare_lists(old: list[Any], new: list[Any], branch: ListType) -> _Delta |
     return collector.delta()
 
 
-def _compare_groups(element: str, left: list[Any], right: list[Any], branch: ListType, collector: "_Collector") -> None:
+def _compare_groups(
+    element: str, left: list[object], right: list[object], branch: ListType, collector: "_Collector"
+) -> None:
     """Compare items where one side has none or several of them: several are one bare member."""
     if left:
         collector.removed[element] = LEAF if len(left) > 1 else everything_in(left[0], branch.element)

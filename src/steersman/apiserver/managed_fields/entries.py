@@ -68,7 +68,7 @@ class ManagerKey(NamedTuple):
         return f"{text} using {self.api_version}" if self.operation == "Update" else text
 
 
-class Ownership(NamedTuple):
+class OwnedFields(NamedTuple):
     """What one manager owns, in the version in which it wrote it, and when it last changed something."""
 
     fields: Fields
@@ -76,7 +76,7 @@ class Ownership(NamedTuple):
     time: str | None = None
 
 
-Managers = dict[ManagerKey, Ownership]
+Managers = dict[ManagerKey, OwnedFields]
 
 
 def key_of(name: str, operation: Operation, api_version: str, subresource: str) -> ManagerKey:
@@ -89,19 +89,19 @@ def read(entries: Iterable[Mapping[str, Any]] | None) -> Managers:
     return {
         key_of(
             entry.get("manager", ""), entry["operation"], entry["apiVersion"], entry.get("subresource", "")
-        ): Ownership(entry.get("fieldsV1", {}), entry["apiVersion"], entry.get("time"))
+        ): OwnedFields(entry.get("fieldsV1", {}), entry["apiVersion"], entry.get("time"))
         for entry in entries or ()
     }
 
 
-def read_foreign(entries: Any) -> Managers:
+def read_foreign(entries: object) -> Managers:
     """Read a list that a client wrote; raises ValueError if it makes no sense."""
     if entries.__class__ is not list:
         raise ValueError("managedFields must be a list")
     return dict(_read_foreign_entry(entry) for entry in entries)
 
 
-def _read_foreign_entry(entry: Any) -> tuple[ManagerKey, Ownership]:
+def _read_foreign_entry(entry: object) -> tuple[ManagerKey, OwnedFields]:
     if entry.__class__ is not dict:
         raise ValueError("an entry of managedFields must be an object")
     operation, api_version = entry.get("operation"), entry.get("apiVersion")
@@ -113,7 +113,7 @@ def _read_foreign_entry(entry: Any) -> tuple[ManagerKey, Ownership]:
         raise ValueError("fieldsType must be FieldsV1")
     fields = parse(entry.get("fieldsV1") or {})
     key = key_of(entry.get("manager") or "", operation, api_version, entry.get("subresource") or "")
-    return key, Ownership(fields, api_version, _seconds(entry.get("time")))
+    return key, OwnedFields(fields, api_version, _seconds(entry.get("time")))
 
 
 def _seconds(time: Any) -> str | None:
@@ -123,7 +123,7 @@ def _seconds(time: Any) -> str | None:
     return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def is_reset(entries: Any) -> bool:
+def is_reset(entries: object) -> bool:
     """Return whether a list in a request resets all owners."""
     return entries.__class__ is list and len(entries) == 1 and entries[0] == {}
 
@@ -134,16 +134,16 @@ def write(managers: Managers) -> list[JsonObject]:
     return [_entry(key, managers[key]) for key in ordered]
 
 
-def write_one(key: ManagerKey, ownership: Ownership) -> list[JsonObject]:
+def write_one(key: ManagerKey, ownership: OwnedFields) -> list[JsonObject]:
     """Write the list of a single manager."""
     return [_entry(key, ownership)] if ownership.fields else []
 
 
-def _order(key: ManagerKey, ownership: Ownership) -> tuple[str, ...]:
+def _order(key: ManagerKey, ownership: OwnedFields) -> tuple[str, ...]:
     return key.operation, ownership.time or "", key.name, ownership.api_version, key.subresource
 
 
-def _entry(key: ManagerKey, ownership: Ownership) -> JsonObject:
+def _entry(key: ManagerKey, ownership: OwnedFields) -> JsonObject:
     entry: JsonObject = {
         "manager": key.name,
         "operation": key.operation,
@@ -186,10 +186,3 @@ def capped(managers: Managers) -> Managers:
         if not surplus:
             break
     return result
-
-
-def differ_only_in_times(old: list[JsonObject], new: list[JsonObject]) -> bool:
-    """Return whether two lists differ only in times: such a write is not a change."""
-    return len(old) == len(new) and all(
-        {**before, "time": None} == {**after, "time": None} for before, after in zip(old, new, strict=True)
-    )

@@ -6,11 +6,11 @@ arguments; results share nodes with them.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from steersman.apiserver.managed_fields.path_element import canonical, display, sort_key
+from steersman.apiserver.managed_fields.path_element import canonical, display
 from steersman.json_types import JsonObject
 
 Fields = JsonObject
@@ -147,17 +147,17 @@ def set_of(*paths: tuple[str, ...]) -> Fields:
 
 
 def paths(fields: Fields, prefix: str = "") -> Iterator[str]:
-    """List the members as text, in the order in which the API server lists conflicts: members first, then deeper."""
-    ordered = sorted((element for element in fields if element != _SELF), key=sort_key)
-    for element in ordered:
+    """Yield the members as text, sorted, each before what is below it."""
+    for element in sorted(fields):
+        if element == _SELF:
+            continue
+        here = prefix + display(element)
         if is_member(fields[element]):
-            yield prefix + display(element)
-    for element in ordered:
-        if fields[element]:
-            yield from paths(fields[element], prefix + display(element))
+            yield here
+        yield from paths(fields[element], here)
 
 
-def parse(value: Any) -> Fields:
+def parse(value: object) -> Fields:
     """Read FieldsV1 that a client sent: written our way, path elements of unknown kinds left out.
 
     Raises ValueError if it is not FieldsV1.

@@ -36,7 +36,7 @@ class FieldType:
         self._is_tight: bool | None = None
         self._holds_atomic: bool | None = None
 
-    def branch_of(self, value: Any) -> "MapType | ListType | str":
+    def branch_of(self, value: object) -> "MapType | ListType | str":
         """Return the branch of a value; null and values that fit nowhere take map, then scalar, then list."""
         kind = value.__class__
         if kind is dict:
@@ -90,7 +90,7 @@ class ListType:
         #: The path elements of keys that were met: they are few, and come again in every object.
         self._known: dict[str, str] = {}
 
-    def _learn(self, value: Any) -> str:
+    def _learn(self, value: object) -> str:
         element = f"{self._prefix}{json_text(value)}}}"
         if value.__class__ is str:
             if len(self._known) >= _MOST_KNOWN:
@@ -98,7 +98,7 @@ class ListType:
             self._known[value] = element
         return element
 
-    def element_of(self, item: Any) -> str:
+    def element_of(self, item: object) -> str:
         """Return the path element of an item; raise ValueError if it cannot have one."""
         if not self.keys:
             return value_element(item) if _is_scalar(item) else _refuse_set_item(item)
@@ -123,11 +123,11 @@ _NO_MAP: Final = {
 }
 
 
-def _is_scalar(item: Any) -> bool:
+def _is_scalar(item: object) -> bool:
     return item is not None and item.__class__ is not dict and item.__class__ is not list
 
 
-def _refuse_set_item(item: Any) -> str:
+def _refuse_set_item(item: object) -> str:
     if item is None:
         raise ValueError("associative list without keys has an element that's an explicit null")
     if item.__class__ is dict:

@@ -7,7 +7,7 @@ from steersman.apiserver.managed_fields.field_types import FieldType, ListType, 
 from steersman.json_types import JsonObject
 
 
-def merge(live: Any, config: Any, kind: FieldType) -> Any:
+def merge(live: object, config: object, kind: FieldType) -> Any:
     """Return a live value with a configuration merged into it.
 
     Raises ValueError where a list has an item without a path element.
@@ -22,7 +22,7 @@ def merge(live: Any, config: Any, kind: FieldType) -> Any:
     return config
 
 
-def _merge_maps(live: Any, config: Any, branch: MapType) -> Any:
+def _merge_maps(live: object, config: object, branch: MapType) -> object:
     if live.__class__ is not dict or not live:
         return config
     result = dict(live)
@@ -37,7 +37,7 @@ def _merge_maps(live: Any, config: Any, branch: MapType) -> Any:
     return result
 
 
-def _merge_lists(live: Any, config: Any, branch: ListType) -> Any:
+def _merge_lists(live: object, config: object, branch: ListType) -> object:
     if live.__class__ is not list or not live:
         return config
     return _ListMerge(live, config if config.__class__ is list else [], branch).result()
@@ -49,7 +49,7 @@ class _ListMerge:
     Shared items come in the configuration's order; items that only the live list has keep their place among them.
     """
 
-    def __init__(self, live: list[Any], config: list[Any], branch: ListType) -> None:
+    def __init__(self, live: list[object], config: list[object], branch: ListType) -> None:
         self._branch = branch
         self._live = live
         self._live_elements = [branch.element_of(item) for item in live]

@@ -41,7 +41,7 @@ class Outline:
 
     def __init__(self, kind: FieldType, places: "dict[int, Outline] | None" = None) -> None:
         self._kind = kind
-        #: The places that were met so far, by the address of their type: types may be cyclic.
+        #: The nodes found so far, by the identity of their type, because types may be cyclic.
         self._places: dict[int, Outline] = {} if places is None else places
         self._places[id(kind)] = self
         self._plans: dict[_Shape, _Plan] = {}
@@ -52,13 +52,13 @@ class Outline:
         self.of_map: _NodeOf = self._of_map if is_granular_map else self._of_whole
         self.of_list: _NodeOf = self._of_list if is_granular_list else self._of_whole
 
-    def of(self, value: Any) -> Fields | None:
+    def of(self, value: object) -> Fields | None:
         """Return the node of a value, which must not be changed; ``None`` if the value does not fit or is large."""
         if value.__class__ is dict:
             return self.of_map(value)
         return self.of_list(value) if value.__class__ is list else self._of_whole(value)
 
-    def _of_whole(self, value: Any) -> Fields | None:
+    def _of_whole(self, value: object) -> Fields | None:
         """Return the node of a value whose parts cannot be owned separately."""
         return everything_in(value, self._kind) if fits(value, self._kind) else None
 
@@ -94,11 +94,11 @@ class Outline:
             return _Plan(everything_in(value, self._kind))
         return _Plan(LEAF, tuple((key, self._below(branch, key, below)) for key, below in inside.items()))
 
-    def _below(self, branch: MapType, key: str, below: Any) -> _NodeOf:
+    def _below(self, branch: MapType, key: str, below: object) -> _NodeOf:
         place = self._place(branch.type_of(key))
         return place.of_map if below.__class__ is dict else place.of_list
 
-    def _of_list(self, value: list[Any]) -> Fields | None:
+    def _of_list(self, value: list[object]) -> Fields | None:
         if len(value) > _LARGEST:
             return None
         items, nodes = self._items, []
@@ -138,7 +138,7 @@ def _declared(branch: MapType, key: str) -> FieldType | None:
     return branch.fields.get(key) or branch.element
 
 
-def _elements(value: list[Any], branch: ListType | None) -> tuple[str, ...] | None:
+def _elements(value: list[object], branch: ListType | None) -> tuple[str, ...] | None:
     assert branch is not None, "only a type of lists has elements"  # noqa: S101 - see Outline.__init__
     try:
         return tuple(map(branch.element_of, value))

@@ -5,7 +5,7 @@ A step is a plain string everywhere: it is a key of the FieldsV1 tree and needs 
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -21,7 +21,7 @@ _PREFIX: Final = 2
 _EXPONENT_FROM = 1e21
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """Write JSON as Go does: compact, keys sorted, ``<``, ``>`` and ``&`` escaped, whole floats without a point."""
     if value.__class__ is str:
         return _quoted(value)
@@ -42,7 +42,7 @@ def _escaped(text: str) -> str:
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: object) -> object:
     if value.__class__ is float and abs(value) < _EXPONENT_FROM and value.is_integer():
         return int(value)
     if value.__class__ is dict:
@@ -52,7 +52,7 @@ def _whole(value: Any) -> Any:
     return value
 
 
-def key_element(item: Mapping[str, Any], keys: Sequence[str], defaults: Mapping[str, Any]) -> str | None:
+def key_element(item: Mapping[str, object], keys: Sequence[str], defaults: Mapping[str, object]) -> str | None:
     """Return the step to an item of a list with keys; ``keys`` are sorted. ``None`` if the item has none of them."""
     parts = []
     for key in keys:
@@ -63,7 +63,7 @@ def key_element(item: Mapping[str, Any], keys: Sequence[str], defaults: Mapping[
     return f"k:{{{','.join(parts)}}}" if parts else None
 
 
-def value_element(value: Any) -> str:
+def value_element(value: object) -> str:
     """Return the step to an item of a set."""
     return "v:" + json_text(value)
 
@@ -101,7 +101,7 @@ def display(element: str) -> str:
     return f"[{rest}]"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if value is None:
         return "null"
     if value.__class__ is list:
@@ -109,24 +109,3 @@ def _shown(value: Any) -> str:
     if value.__class__ is dict:
         return "".join(f"{key}={_shown(part)}" for key, part in value.items())
     return go_text.quoted(value) if value.__class__ is str else go_text.plain(value)
-
-
-_KINDS: Final = {"f:": 0, "k:": 1, "v:": 2, "i:": 3}
-_VALUE_KINDS: Final[dict[type, int]] = {int: 0, float: 0, str: 1, bool: 2, list: 3, dict: 4, type(None): 5}
-
-
-def sort_key(element: str) -> tuple[Any, ...]:
-    """Order steps as the API server lists them: fields, items by key, values, indexes."""
-    kind, rest = _KINDS[element[:_PREFIX]], element[_PREFIX:]
-    if kind == _KINDS["f:"]:
-        return (kind, rest)
-    if kind == _KINDS["k:"]:
-        return (kind, tuple((name, _value_key(value)) for name, value in msgspec.json.decode(rest).items()))
-    if kind == _KINDS["v:"]:
-        return (kind, _value_key(msgspec.json.decode(rest)))
-    return (kind, int(rest))
-
-
-def _value_key(value: Any) -> tuple[Any, ...]:
-    kind = _VALUE_KINDS[value.__class__]
-    return (kind, json_text(value) if value is None or value.__class__ in (list, dict) else value)

@@ -18,7 +18,7 @@ from steersman.apiserver.managed_fields.typed import fields_of
 from steersman.json_types import JsonObject
 
 
-def remove(value: Any, fields: Fields, kind: FieldType) -> Any:
+def remove(value: object, fields: Fields, kind: FieldType) -> Any:
     """Return a value without the members of a set; values that become empty, and atomic ones, become null."""
     branch = kind.branch_of(value)
     if isinstance(branch, str):
@@ -41,7 +41,7 @@ def _remove_from_map(value: JsonObject, fields: Fields, branch: MapType) -> Json
     return result or None
 
 
-def _remove_from_list(value: list[Any], fields: Fields, branch: ListType) -> list[Any] | None:
+def _remove_from_list(value: list[object], fields: Fields, branch: ListType) -> list[Any] | None:
     result = []
     for item in value:
         node = fields.get(branch.element_of(item))
@@ -104,7 +104,7 @@ def prune(merged: Object, last: tuple[str, Fields], owned: Mapping[str, Fields],
     return remove(start.object, gone, start.type) if gone else start.object
 
 
-def _named_fields_of(value: Any, kind: FieldType) -> Fields:
+def _named_fields_of(value: object, kind: FieldType) -> Fields:
     return with_named_fields(fields_of(value, kind), kind)
 
 

@@ -7,7 +7,7 @@ comes of it is then brought home to the object, where the replicas stand at a pa
 from collections.abc import Mapping
 from typing import Final
 
-from steersman.apiserver.managed_fields.entries import Managers, Ownership, read, write
+from steersman.apiserver.managed_fields.entries import Managers, OwnedFields, read, write
 from steersman.apiserver.managed_fields.field_set import Fields, difference, is_subset, set_of
 from steersman.json_types import JsonObject
 
@@ -25,7 +25,7 @@ def scale_entries(parent: Entries, paths: ReplicasPaths) -> Entries:
     for key, ownership in read(parent).items():
         replicas = _replicas(paths, ownership.api_version)
         if replicas and is_subset(replicas, ownership.fields):
-            result[key] = Ownership(_IN_SCALE, SCALE_VERSION, ownership.time)
+            result[key] = OwnedFields(_IN_SCALE, SCALE_VERSION, ownership.time)
     return write(result)
 
 
@@ -47,7 +47,7 @@ def parent_entries(parent: Entries, scale: Entries, paths: ReplicasPaths, api_ve
         if is_subset(_IN_SCALE, ownership.fields):
             # Its time is not known: recorded entries of scale writers have none.
             home = key._replace(api_version=api_version if key.operation == "Update" else "")
-            added = {home: Ownership(_replicas(paths, api_version), api_version)}
+            added = {home: OwnedFields(_replicas(paths, api_version), api_version)}
             if home not in result:
                 result |= added
             else:

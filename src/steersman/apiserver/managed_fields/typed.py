@@ -14,7 +14,7 @@ class TypeMismatch(Exception):  # noqa: N818 - named as the fact, like the rest 
     """A configuration does not fit its type; the message lists every place, as the API server words it."""
 
 
-def fits(value: Any, kind: FieldType) -> bool:
+def fits(value: object, kind: FieldType) -> bool:
     """Return whether a value fits its type; unlike a configuration it may have duplicate items in lists.
 
     Asked at every write, of the object before and after: so it gives no reasons and makes nothing.
@@ -46,7 +46,7 @@ def _map_fits(value: JsonObject, branch: MapType) -> bool:
     return True
 
 
-def _list_fits(value: list[Any], branch: ListType) -> bool:
+def _list_fits(value: list[object], branch: ListType) -> bool:
     kind = branch.element
     try:
         for item in value:
@@ -59,7 +59,7 @@ def _list_fits(value: list[Any], branch: ListType) -> bool:
     return True
 
 
-def checked_fields_of(config: Any, kind: FieldType) -> Fields:
+def checked_fields_of(config: object, kind: FieldType) -> Fields:
     """Return the paths that a configuration sets; raise TypeMismatch unless it fits its type.
 
     Lists with keys may not have duplicates.
@@ -70,7 +70,7 @@ def checked_fields_of(config: Any, kind: FieldType) -> Fields:
         raise TypeMismatch(explanation(config, kind)) from None
 
 
-def explanation(value: Any, kind: FieldType) -> str:
+def explanation(value: object, kind: FieldType) -> str:
     """Return why a value does not fit its type, in the words of kube-apiserver."""
     errors = [f"{path}: {message}" for path, message in _errors(value, kind)]
     return errors[0] if len(errors) == 1 else "\n".join(["errors:", *(f"  {error}" for error in errors)])
@@ -79,7 +79,7 @@ def explanation(value: Any, kind: FieldType) -> str:
 _Errors = Iterator[tuple[str, str]]
 
 
-def _errors(value: Any, kind: FieldType) -> _Errors:
+def _errors(value: object, kind: FieldType) -> _Errors:
     branch = kind.branch_of(value)
     if value is None:
         return
@@ -99,7 +99,7 @@ _COMPLAINTS: Final[dict[str, Callable[[Any], str]]] = {
 }
 
 
-def _map_errors(value: Any, branch: MapType) -> _Errors:
+def _map_errors(value: object, branch: MapType) -> _Errors:
     if value.__class__ is not dict:
         yield "", f"expected map, got &{{{go_text.plain(value)}}}"
         return
@@ -113,7 +113,7 @@ def _map_errors(value: Any, branch: MapType) -> _Errors:
             yield f".{key}{path}", message
 
 
-def _list_errors(value: Any, branch: ListType) -> _Errors:
+def _list_errors(value: object, branch: ListType) -> _Errors:
     if value.__class__ is not list:
         yield "", f"expected list, got &{{{go_text.plain(value)}}}"
         return
@@ -141,12 +141,12 @@ class _MisfitError(Exception):
 _UNCHECKED, _CHECKED = False, True
 
 
-def fields_of(value: Any, kind: FieldType) -> Fields:
+def fields_of(value: object, kind: FieldType) -> Fields:
     """Return the paths that an object sets: what a manager owns of the configuration that it applies."""
     return _node(value, kind, _UNCHECKED) or {}
 
 
-def _node(value: Any, kind: FieldType, checked: bool) -> Fields | None:
+def _node(value: object, kind: FieldType, checked: bool) -> Fields | None:
     """Return the node of a value; ``None`` if neither its own path nor one below is set."""
     branch = kind.branch_of(value)
     if isinstance(branch, str):
@@ -162,7 +162,7 @@ def _node(value: Any, kind: FieldType, checked: bool) -> Fields | None:
     return _list_node(value, branch, checked) if value.__class__ is list else None
 
 
-def _is_container_of(value: Any, branch: MapType | ListType) -> bool:
+def _is_container_of(value: object, branch: MapType | ListType) -> bool:
     """Return whether a value has the type of its branch; atomic values are not checked anywhere else."""
     if value.__class__ is not (dict if branch.__class__ is MapType else list):
         return False
@@ -186,7 +186,7 @@ def _map_node(value: JsonObject, branch: MapType, checked: bool) -> Fields | Non
     return result or None
 
 
-def _list_node(value: list[Any], branch: ListType, checked: bool) -> Fields | None:
+def _list_node(value: list[object], branch: ListType, checked: bool) -> Fields | None:
     result: Fields = {}
     for item in value:
         try:

@@ -37,7 +37,7 @@ from steersman.apiserver.managed_fields import entries, last_applied
 from steersman.apiserver.managed_fields.compare import Comparison, compare
 from steersman.apiserver.managed_fields.conflicts import Claim, conflict_of, without_fields
 from steersman.apiserver.managed_fields.endpoint import Endpoint, Object
-from steersman.apiserver.managed_fields.entries import Managers, Ownership
+from steersman.apiserver.managed_fields.entries import Managers, OwnedFields
 from steersman.apiserver.managed_fields.field_set import (
     Fields,
     difference,
@@ -63,7 +63,7 @@ def create(new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Objec
     given = _list_in(new)
     writer = entries.key_of(manager, "Update", endpoint.api_version, endpoint.subresource)
     if given is None and (mine := _created_fields(new, endpoint)) is not None:
-        return _with_list(new, entries.write_one(writer, Ownership(mine, endpoint.api_version, time)))
+        return _with_list(new, entries.write_one(writer, OwnedFields(mine, endpoint.api_version, time)))
     try:
         managers = entries.read_foreign(given) if given and not entries.is_reset(given) else {}
     except ValueError:
@@ -140,7 +140,7 @@ class _Application:
         self._managers = _reconciled(managers, change.live, endpoint)
         self._last = self._managers.get(self._key)
         mine = recursive_difference(wanted, endpoint.reset_fields)
-        self._managers[self._key] = Ownership(mine, endpoint.api_version, self._last.time if self._last else None)
+        self._managers[self._key] = OwnedFields(mine, endpoint.api_version, self._last.time if self._last else None)
         self._new = self._pruned(change.new, mine)
         self._change = change if self._new is change.new else _Change(change.live, self._new, endpoint)
 
@@ -177,7 +177,7 @@ class _Application:
         managers = _dispossessed(self._managers, self._change, self._key)
         is_changed = not json_equal(self._live, self._new)
         time = self._time if is_changed else mine.time
-        managers[self._key] = Ownership(entries.stripped(mine.fields), mine.api_version, time)
+        managers[self._key] = OwnedFields(entries.stripped(mine.fields), mine.api_version, time)
         return _with_list(self._new if is_changed else self._live, entries.write(entries.capped(managers)))
 
 
@@ -221,7 +221,7 @@ def _after_update(change: _Change, managers: Managers, writer: entries.ManagerKe
     mine = entries.stripped(comparison.set_now) if comparison else {}
     if mine:
         before = result.get(writer)
-        result[writer] = Ownership(union(before.fields, mine) if before else mine, endpoint.api_version, time)
+        result[writer] = OwnedFields(union(before.fields, mine) if before else mine, endpoint.api_version, time)
     return entries.write(entries.capped(result))
 
 
@@ -234,7 +234,7 @@ def _dispossessed(managers: Managers, change: _Change, writer: entries.ManagerKe
             continue
         fields = difference(ownership.fields, comparison.all)
         if fields:
-            result[key] = Ownership(fields, ownership.api_version, ownership.time)
+            result[key] = OwnedFields(fields, ownership.api_version, ownership.time)
     return result
 
 

@@ -4,12 +4,11 @@ Also finds fields that are set twice, which Kubernetes warns about. What the doc
 """
 
 import re
-from typing import Any
 
 from msgspec import Struct
 
 from steersman.apiserver.messages.negotiation import JSON, YAML
-from steersman.apiserver.status import Refusal, bad_request, too_large
+from steersman.apiserver.status import bad_request, too_large
 from steersman.errors import DecodeError
 from steersman.golang.strict_json import (
     JSON_WORDS,
@@ -46,7 +45,7 @@ def check_size(data: bytes) -> None:
         raise too_large(BODY_LIMIT)
 
 
-def parse_json(data: bytes) -> Any:
+def parse_json(data: bytes) -> object:
     """Read JSON as Go does; raises ``ValueError`` with Go's message."""
     try:
         return decode_json(data).value
@@ -64,7 +63,7 @@ def read_body(data: bytes, media: str, kind: str) -> Body:
     return Body(_read_protobuf(data, kind))
 
 
-def _object_only(document: Any, data: bytes, kind: str) -> JsonObject:
+def _object_only(document: object, data: bytes, kind: str) -> JsonObject:
     if document is None:
         return {}
     if document.__class__ is not dict:
@@ -111,7 +110,7 @@ def read_configuration(data: bytes) -> Body:
     return Body(_configuration_only(read.value), complaints)
 
 
-def _configuration_only(document: Any) -> JsonObject:
+def _configuration_only(document: object) -> JsonObject:
     if document is None:
         return {}
     if document.__class__ is not dict:
@@ -137,8 +136,3 @@ def _read_protobuf(data: bytes, kind: str) -> JsonObject:
     except DecodeError as error:
         why = "unexpected EOF" if "ends in the middle" in str(error) else str(error)
         raise bad_request(unrecognized_message(data, kind, why)) from None
-
-
-def unrecognized(kind: str, why: str, data: bytes) -> Refusal:
-    """400: the body is not an object."""
-    return bad_request(unrecognized_message(data, kind, why))

@@ -184,7 +184,6 @@ class DeleteOptions:
     orphan: bool | None = None
     uid: str = ""
     resource_version: str = ""
-    ignore_read_errors: bool = False
 
 
 _DELETE_FIELDS: dict[str, tuple[type, str]] = {

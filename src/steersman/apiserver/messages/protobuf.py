@@ -184,7 +184,7 @@ def _int_or_string(value: int | bytes) -> int | str:
     return _text(parts.get(3, b"")) if _integer(parts.get(1, 0)) == 1 else _integer(parts.get(2, 0))
 
 
-def _json(value: int | bytes, depth: int) -> Any:
+def _json(value: int | bytes, depth: int) -> object:
     raw = _bytes(_parts(value).get(1, b"null"))
     if raw.startswith(MAGIC):
         return _decode_envelope(raw, depth)
@@ -201,18 +201,18 @@ def _strings(value: int | bytes) -> list[str]:
 _SCHEMA: Final = "apiextensions/v1.JSONSchemaProps"
 
 
-def _schema_or_bool(value: int | bytes, depth: int) -> Any:
+def _schema_or_bool(value: int | bytes, depth: int) -> object:
     parts = _parts(value)
     return _message(_bytes(parts[2]), _SCHEMA, depth) if 2 in parts else bool(_integer(parts.get(1, 0)))  # noqa: PLR2004 - JSONSchemaPropsOrBool.schema
 
 
-def _schema_or_list(value: int | bytes, depth: int) -> Any:
+def _schema_or_list(value: int | bytes, depth: int) -> object:
     fields = list(_wire_fields(_bytes(value)))
     schemas = [_message(_bytes(wire.value), _SCHEMA, depth) for wire in fields if wire.number in (1, 2)]
     return schemas[0] if fields and fields[0].number == 1 else schemas
 
 
-def _schema_or_strings(value: int | bytes, depth: int) -> Any:
+def _schema_or_strings(value: int | bytes, depth: int) -> object:
     fields = list(_wire_fields(_bytes(value)))
     if fields and fields[0].number == 1:
         return _message(_bytes(fields[0].value), _SCHEMA, depth)
@@ -243,7 +243,7 @@ _NESTED: Final[dict[str, Callable[[int | bytes, int], Any]]] = {
 _ZERO: Final[dict[str, int | bytes]] = {"i": 0, "b": 0}
 
 
-def _value(value: int | bytes, kind: str, depth: int) -> Any:
+def _value(value: int | bytes, kind: str, depth: int) -> object:
     if kind in _SCALARS:
         return _SCALARS[kind](value)
     if kind in _NESTED:
@@ -307,7 +307,7 @@ def _take(result: JsonObject, field: _Field, value: int | bytes, depth: int) -> 
         result[field.name] = member
 
 
-def _is_left_out(member: Any, flags: int) -> bool:
+def _is_left_out(member: object, flags: int) -> bool:
     """Return whether Go leaves a value out of JSON: zero scalars, which protobuf has, but never structs."""
     is_zero = not member and not isinstance(member, dict)
     return is_zero and bool(flags & _OMIT_EMPTY) and not flags & _POINTER

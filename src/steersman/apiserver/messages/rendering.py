@@ -3,7 +3,6 @@
 import gzip
 import json
 from collections.abc import Iterable
-from typing import Any
 
 from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.info import Query
@@ -55,7 +54,7 @@ def _warning_header(text: str) -> tuple[str, str]:
     return "warning", f'299 - "{quoted}"'
 
 
-def write_document(document: Any, form: Form) -> bytes:
+def write_document(document: object, form: Form) -> bytes:
     """Encode a document in the requested form."""
     if form.media == YAML:
         from steersman.golang.yaml_writer import write_sorted_yaml  # noqa: PLC0415 - YAML answers are rare
@@ -175,7 +174,7 @@ def refusal_response(request: Request, query: Query, refusal: Refusal, deprecati
     return Response(refusal.code, headers, write_document(refusal.document(), form))
 
 
-def document_response(request: Request, query: Query, document: Any, code: int = 200) -> Response:
+def document_response(request: Request, query: Query, document: object, code: int = 200) -> Response:
     """Return the response with a document that is not an object: discovery, versions."""
     form = error_form(request.headers.get("accept", ""))
     pretty = wants_pretty(query.text("pretty"), request.headers.get("user-agent", ""))

@@ -27,7 +27,7 @@ class PathError(ValueError):
 
 
 def _field(name: str) -> Step:
-    def step(value: Any) -> Iterator[Any]:
+    def step(value: object) -> Iterator[object]:
         if value.__class__ is dict and name in value:
             yield value[name]
 
@@ -35,14 +35,14 @@ def _field(name: str) -> Step:
 
 
 def _index(position: int) -> Step:
-    def step(value: Any) -> Iterator[Any]:
+    def step(value: object) -> Iterator[object]:
         if value.__class__ is list and -len(value) <= position < len(value):
             yield value[position]
 
     return step
 
 
-def _every(value: Any) -> Iterator[Any]:
+def _every(value: object) -> Iterator[object]:
     if value.__class__ is list:
         yield from value
     elif value.__class__ is dict:
@@ -52,20 +52,20 @@ def _every(value: Any) -> Iterator[Any]:
 def _filter(path: str, operator: str | None, wanted: str) -> Step:
     inner = compile_path(path)
 
-    def holds(item: Any) -> bool:
+    def holds(item: object) -> bool:
         found = [_text(part) for part in inner(item)]
         if operator is None:
             return bool(found)
         return (wanted in found) is (operator == "==") if found else False
 
-    def step(value: Any) -> Iterator[Any]:
+    def step(value: object) -> Iterator[object]:
         if value.__class__ is list:
             yield from (item for item in value if holds(item))
 
     return step
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is True or value is False:
         return "true" if value else "false"
     return str(value)
@@ -99,7 +99,7 @@ def compile_path(text: str) -> Callable[[Any], list[Any]]:
         steps.append(_step(match))
         position = match.end()
 
-    def follow(document: Any) -> list[Any]:
+    def follow(document: object) -> list[Any]:
         found = [document]
         for step in steps:
             found = [below for value in found for below in step(value)]
@@ -113,7 +113,7 @@ def simple_path(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(".") if part)
 
 
-def get_at(document: Any, path: tuple[str, ...]) -> Any:
+def get_at(document: object, path: tuple[str, ...]) -> object:
     """Return the value at a simple path; ``None`` without one."""
     for name in path:
         if document.__class__ is not dict:
@@ -122,7 +122,7 @@ def get_at(document: Any, path: tuple[str, ...]) -> Any:
     return document
 
 
-def set_at(document: JsonObject, path: tuple[str, ...], value: Any) -> None:
+def set_at(document: JsonObject, path: tuple[str, ...], value: object) -> None:
     """Set the value at a simple path, creating the objects in between."""
     for name in path[:-1]:
         below = document.get(name)

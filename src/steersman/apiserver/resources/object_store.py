@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.storage.history import Event
 from steersman.apiserver.storage.record import Record
-from steersman.apiserver.storage.store import Delete, ListOptions, Put, Store
+from steersman.apiserver.storage.store import Delete, PageQuery, Put, Store
 from steersman.clock import Clock
 from steersman.errors import Expired
 from steersman.golang.equality import json_equal
@@ -17,7 +17,7 @@ from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 
 _TYPE = frozenset({"kind", "apiVersion"})
-_EVERYTHING = ListOptions()
+_EVERYTHING = PageQuery()
 
 
 def ordered(served: ServedResource, obj: JsonObject, api_version: str) -> JsonObject:
@@ -168,7 +168,7 @@ class ObjectStore:
 
     def records_of(self, resource: str, namespace: str | None = None) -> list[Record]:
         """Return the records of a resource by its stored name, ordered by key."""
-        options = ListOptions(namespace=namespace) if namespace else _EVERYTHING
+        options = PageQuery(namespace=namespace) if namespace else _EVERYTHING
         return self.store.list(resource, options).records
 
     def since(self, resource: str, version: int) -> Sequence[Event] | None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from steersman.apiserver.storage.continue_token import INCONSISTENT, ContinueToken
 from steersman.apiserver.storage.history import Event, History, HistoryLimits
 from steersman.apiserver.storage.record import Record, path_of
-from steersman.apiserver.storage.table import Cursor, Table, in_namespace
+from steersman.apiserver.storage.table import Table, in_namespace
 from steersman.errors import Cause, Expired, Timeout
 
 Match = Literal["", "Exact", "NotOlderThan"]
@@ -46,7 +46,7 @@ Change = Put | Delete
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListOptions:
+class PageQuery:
     """Which objects a list asks for."""
 
     namespace: str = ""
@@ -209,7 +209,7 @@ class Store:
         table = self._tables.get(resource)
         return 0 if table is None else len(table.records)
 
-    def list(self, resource: str, options: ListOptions = ListOptions()) -> Page:  # noqa: B008 - frozen
+    def list(self, resource: str, options: PageQuery = PageQuery()) -> Page:  # noqa: B008 - frozen
         """Return a page of objects, in order of namespace and name.
 
         Raises Expired or ContinueExpired where the history does not reach back, Timeout for a version that is not there
@@ -234,7 +234,7 @@ class Store:
         remaining = high - position if options.selector is None else None
         return Page(records, str(version), ContinueToken.after(version, rest).encode(), remaining)
 
-    def _place(self, table: Table, options: ListOptions) -> tuple[int, str]:
+    def _place(self, table: Table, options: PageQuery) -> tuple[int, str]:
         """Return the version at which a list is read, and its first path."""
         if options.continue_token:
             token = ContinueToken.decode(options.continue_token)
@@ -261,17 +261,6 @@ class Store:
                 causes=[Cause("ResourceVersionTooLarge", "Too large resource version")],
                 retry_after=1,
             )
-
-    def check_reached(self, resource_version: str) -> None:
-        """Raise Timeout if a version is not there yet; a client that read elsewhere must not be shown the past."""
-        self._check_reached(parse_version(resource_version))
-
-    def watch(self, resource: str, resource_version: str) -> Cursor:
-        """Return a cursor after a version, which may be a future one; raise Expired if that is not stored any more."""
-        history = self._table(resource).history
-        cursor = Cursor(history, parse_version(resource_version))
-        history.since(parse_version(resource_version))
-        return cursor
 
     def events_since(self, resource: str, resource_version: str) -> Sequence[Event]:
         """Return the events after a version; raise Expired if they are not stored any more."""

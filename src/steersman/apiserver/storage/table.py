@@ -1,9 +1,8 @@
 """The objects of one resource, by path, and what happened to them."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
 
-from steersman.apiserver.storage.history import Event, History
+from steersman.apiserver.storage.history import History
 from steersman.apiserver.storage.record import Record, path_of
 
 
@@ -22,7 +21,7 @@ class Table:
         self._removed: set[str] = set()
 
     def put(self, record: Record) -> Record | None:
-        """Keep a new state; gives the one before."""
+        """Store a new state and return the previous one."""
         path = record.path
         before = self.records.get(path)
         if before is None:
@@ -87,23 +86,3 @@ def in_namespace(paths: list[str], namespace: str, start: str) -> tuple[int, int
     if start:
         low = max(low, bisect_left(paths, start))
     return low, high
-
-
-class Cursor:
-    """A watcher's place in the history of a resource."""
-
-    __slots__ = ("_history", "_version")
-
-    def __init__(self, history: History, version: int) -> None:
-        self._history = history
-        self._version = version
-
-    def take(self) -> list[Event]:
-        """Return the events since the last call; raise Expired if the watcher is older than the stored history."""
-        events = self._history.since(self._version)
-        if events:
-            self._version = events[-1].version
-        return events
-
-    def __iter__(self) -> Iterator[Event]:
-        return iter(self.take())

@@ -7,7 +7,6 @@ commit. As there, nothing is stored before `Deleting.commit`.
 """
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from msgspec import Struct
 
@@ -341,7 +340,7 @@ def _options_document(options: DeleteOptions) -> JsonObject:
     return document
 
 
-def _read(data: bytes, media: str) -> Any:
+def _read(data: bytes, media: str) -> object:
     """Read the options from JSON, YAML or protobuf."""
     if media == JSON:
         return parse_json(data)
@@ -357,7 +356,7 @@ def _read(data: bytes, media: str) -> Any:
         raise ValueError(str(error)) from None
 
 
-def _checked_options(document: Any) -> JsonObject:
+def _checked_options(document: object) -> JsonObject:
     if document is None:
         return {}
     if document.__class__ is not dict:

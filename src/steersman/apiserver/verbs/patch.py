@@ -23,22 +23,19 @@ from steersman.apiserver.status import Refusal, advance, bad_request, invalid
 from steersman.apiserver.verbs.apply import Applying
 from steersman.apiserver.verbs.create_update import NO_NAME, check_name, check_version
 from steersman.apiserver.verbs.decoding import decoded_object
-from steersman.apiserver.verbs.patch_order import in_read_order
 from steersman.apiserver.verbs.write_path import (
     Decoded,
     Existing,
     ObjectWriter,
     Proposed,
-    ordered,
     place,
     propose,
     without_duplicate_owners,
 )
 from steersman.errors import ApiError, DecodeError
 from steersman.golang.strict_json import JSON_WORDS, decode_json, settle_numbers, strict_message
-from steersman.golang.text import json_string, json_text, plain
+from steersman.golang.text import json_text, plain
 from steersman.json_types import JsonObject
-from steersman.objects.codec import encode_json
 from steersman.protocol.patches import (
     MalformedPatch,
     PatchError,
@@ -86,12 +83,10 @@ class Patching:
             return _decode(request, _merged(served, media, live, patch), options)
         except _UnreadableError as fault:
             if media == STRATEGIC_PATCH:
-                shown = plain(_as_left(patch, live))
-                raise invalid("", "", "", [invalid_field("patch", shown, _restore_fault(fault.why))]) from None
+                raise invalid("", "", "", [invalid_field("patch", plain(patch), _restore_fault(fault.why))]) from None
             # Reading has changed the document, so it is merged again.
             again = _merged(served, media, self._objects.document(served, existing.record), patch)
-            why = (_first_fault(served, in_read_order(again, patch)) if fault.is_type else "") or fault.why
-            raise bad_result(again, why, builtin=served.builtin) from None
+            raise bad_result(again, fault.why) from None
 
 
 def _merged(served: ServedResource, media: str, live: JsonObject, patch: Any) -> Any:
@@ -114,7 +109,7 @@ def _proposed(decoded: Decoded, existing: Existing) -> Proposed:
     return propose(decoded, existing)
 
 
-def _decode(request: ApiRequest, document: Any, options: WriteOptions) -> Decoded:
+def _decode(request: ApiRequest, document: object, options: WriteOptions) -> Decoded:
     """Read a patched document; errors are reported about the patch."""
     if document.__class__ is not dict:
         raise _rejected()
@@ -127,21 +122,12 @@ def _decode(request: ApiRequest, document: Any, options: WriteOptions) -> Decode
     try:
         read = served.strategy.read(dict(document), marks_empty=True)
     except WireTypeError as error:
-        raise _UnreadableError(str(error), is_type=True) from None
+        raise _UnreadableError(str(error)) from None
     faults = strict_errors(duplicates, read.unknown)
     if faults and options.field_validation == "Strict":
         raise _UnreadableError(strict_message(faults))
     warnings = tuple(faults) if options.field_validation == "Warn" else ()
     return decoded_object(request, options, read, has_fractions=has_fractions, warnings=warnings)
-
-
-def _first_fault(served: ServedResource, document: JsonObject) -> str:
-    """Return the first type error in a document, in the order in which Go reads it; empty without one."""
-    try:
-        served.strategy.read(decode_json(encode_json(document)).value)
-    except WireTypeError as error:
-        return str(error)
-    return ""
 
 
 def _check_same_type(request: ApiRequest, document: JsonObject) -> None:
@@ -171,29 +157,11 @@ def _rejected() -> Refusal:
 
 
 class _UnreadableError(Exception):
-    """A patched object cannot be read as its kind; ``why`` is the decoder's error, maybe about the type of a value."""
+    """A patched object cannot be read as its kind; ``why`` is the decoder's error."""
 
-    def __init__(self, why: str, *, is_type: bool = False) -> None:
+    def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
-        self.is_type = is_type
-
-
-def _as_left(patch: JsonObject, live: JsonObject) -> JsonObject:
-    """Return a strategic patch as the merge leaves it: without directives to replace, and without some nulls."""
-    left: JsonObject = _without_unmatched_nulls(patch, live)
-    return left
-
-
-def _without_unmatched_nulls(patch: Any, live: Any) -> Any:
-    """Return a patch without the nulls under members that the object lacks."""
-    if patch.__class__ is not dict:
-        return patch
-    if live.__class__ is not dict:
-        return {key: _without_unmatched_nulls(part, None) for key, part in patch.items() if part is not None}
-    if patch.get("$patch") == "replace":
-        return {key: part for key, part in patch.items() if key != "$patch"}
-    return {key: part if part is None else _without_unmatched_nulls(part, live.get(key)) for key, part in patch.items()}
 
 
 #: Error of Go's decoder → error of a strategic merge about the same value.
@@ -224,65 +192,19 @@ def _check_typed(document: JsonObject) -> None:
             why = f"json: cannot unmarshal {word} into Go struct field .{key} of type string"
             raise _UnreadableError(f"couldn't get version/kind; json parse error: {why}")
     if not document.get("kind"):
-        raise _UnreadableError(f"Object 'Kind' is missing in '{_document_text(document, builtin=False)}'")
+        raise _UnreadableError(f"Object 'Kind' is missing in '{json_text(document)}'")
     if not document.get("apiVersion"):
         missing = "Object 'apiVersion' is missing in 'object has no apiVersion field'"
         text = f"Internal error occurred: {missing}"
         raise Refusal(500, "InternalError", text, details={"causes": [{"message": missing}]})
 
 
-def bad_result(document: JsonObject, why: str, *, builtin: bool) -> Refusal:
+def bad_result(document: JsonObject, why: str) -> Refusal:
     """422: the patched object cannot be read; it is quoted as the patch left it."""
-    text = _document_text(document, builtin=builtin)
-    return invalid("", "", "", [invalid_field("patch", text, why)])
+    return invalid("", "", "", [invalid_field("patch", json_text(document), why)])
 
 
-def _document_text(document: JsonObject, *, builtin: bool) -> str:
-    parts = {key: json_text(value) for key, value in document.items()}
-    metadata = document.get("metadata")
-    if builtin and metadata.__class__ is dict:
-        parts["metadata"] = _struct_text(metadata)
-    return "{" + ",".join(f"{json_string(key)}:{parts[key]}" for key in sorted(parts)) + "}"
-
-
-def _struct_text(metadata: JsonObject) -> str:
-    """Encode metadata in the order of its Go struct; maps are sorted."""
-    shown = ordered(metadata)
-    for key in ("labels", "annotations"):
-        if key in shown:
-            shown[key] = _sorted(shown[key])
-    if shown.get("ownerReferences").__class__ is list:
-        shown["ownerReferences"] = [_in_order(owner, _OWNER) for owner in shown["ownerReferences"]]
-    if shown.get("managedFields").__class__ is list:
-        shown["managedFields"] = [_entry_in_order(entry) for entry in shown["managedFields"]]
-    return encode_json(shown).decode()
-
-
-def _entry_in_order(entry: Any) -> Any:
-    if entry.__class__ is not dict:
-        return entry
-    return _in_order({**entry, "fieldsV1": _sorted(entry.get("fieldsV1"))}, _MANAGED)
-
-
-_OWNER = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
-_MANAGED = ("manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource")
-
-
-def _in_order(document: Any, names: tuple[str, ...]) -> Any:
-    """Return the members of a Go struct in its order, then those that a patch added."""
-    if document.__class__ is not dict:
-        return document
-    known = {name: document[name] for name in names if name in document}
-    return {**known, **{name: value for name, value in document.items() if name not in known}}
-
-
-def _sorted(value: Any) -> Any:
-    if value.__class__ is dict:
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return value
-
-
-def _without_nulls_in_lists(patch: Any, *, is_inside: bool = False) -> Any:
+def _without_nulls_in_lists(patch: object, *, is_inside: bool = False) -> object:
     """Remove null members from objects inside the lists of a merge patch, where a null deletes nothing."""
     if patch.__class__ is dict:
         return {
@@ -295,7 +217,7 @@ def _without_nulls_in_lists(patch: Any, *, is_inside: bool = False) -> Any:
     return patch
 
 
-def patched(media: str, live: JsonObject, patch: Any) -> Any:
+def patched(media: str, live: JsonObject, patch: object) -> Any:
     """Apply a JSON or merge patch."""
     if media == MERGE_PATCH:
         return apply_merge_patch(live, _without_nulls_in_lists(patch))
@@ -320,7 +242,7 @@ def patch_document(media: str, document: JsonObject, data: bytes) -> JsonObject:
     return made
 
 
-def _json_patch(data: bytes) -> Any:
+def _json_patch(data: bytes) -> object:
     try:
         value = parse_json(data)
     except ValueError as error:
@@ -347,7 +269,7 @@ def _json_patch(data: bytes) -> Any:
     return value and [{} if operation is None else operation for operation in value]
 
 
-def _merge_patch(data: bytes) -> Any:
+def _merge_patch(data: bytes) -> object:
     try:
         value = parse_json(data)
     except ValueError as error:
@@ -362,7 +284,7 @@ def _merge_patch(data: bytes) -> Any:
     return value
 
 
-def _strategic_patch(data: bytes) -> Any:
+def _strategic_patch(data: bytes) -> object:
     try:
         value = parse_json(data)
     except ValueError as error:

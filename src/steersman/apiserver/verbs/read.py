@@ -14,8 +14,7 @@ from steersman.apiserver.resources.ownership import refusal_of
 from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, bad_request, version_too_large
 from steersman.apiserver.storage.continue_token import ContinueToken
-from steersman.apiserver.storage.store import ContinueExpired, Match, Page
-from steersman.apiserver.storage.store import ListOptions as StoreOptions
+from steersman.apiserver.storage.store import ContinueExpired, Match, Page, PageQuery
 from steersman.errors import ApiError, DecodeError
 from steersman.golang.strict_json import decode_json as go_decode
 from steersman.objects.codec import encode_json
@@ -58,7 +57,7 @@ class Lister:
 
     def page(self, served: ServedResource, selection: Selection, options: ListOptions) -> Page:
         """Return one page of objects; reject a version that is too old or not reached yet."""
-        asked = StoreOptions(
+        asked = PageQuery(
             namespace=selection.namespace or "",
             selector=None if selection.is_everything else selection.matches,
             # A list from the cache ignores the limit.

@@ -1,7 +1,6 @@
 """Scale: the number of replicas of an object, as an object of its own."""
 
 from functools import cache
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -91,7 +90,7 @@ class Scaling:
         if fault := _type_fault(wanted, is_strict=options.field_validation == "Strict"):
             if media != STRATEGIC_PATCH and wanted.__class__ is dict:
                 owned = self._owned(request.served, self._objects.document(request.served, record), live)
-                raise bad_result(patch_document(media, owned, request.http.body), fault, builtin=True)
+                raise bad_result(patch_document(media, owned, request.http.body), fault)
             shown = plain(parse_json(request.http.body))
             why = "unrecognized type: int32" if fault.endswith(" of type int32") else fault
             raise invalid("", "", "", [invalid_field("patch", shown, why)])
@@ -245,7 +244,7 @@ class Scaling:
         }
 
 
-def _type_fault(scale: Any, *, is_strict: bool) -> str:
+def _type_fault(scale: object, *, is_strict: bool) -> str:
     """Return why a document cannot be read as a Scale, or an empty text; unknown fields are errors if ``is_strict``."""
     if scale.__class__ is not dict:
         return f"json: cannot unmarshal {JSON_WORDS[scale.__class__]} into Go value of type map[string]interface {{}}"

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 from steersman.apiserver.custom.conversion import ConvertedStream
 from steersman.apiserver.custom.strategy import CustomStrategy
@@ -171,7 +170,7 @@ def _bookmark_row(metadata: JsonObject, style: TableStyle) -> JsonObject:
     return {"cells": cells, "object": partial_metadata({"metadata": metadata}, style.version)}
 
 
-def _cell_of_nothing(column: Column, empty: JsonObject) -> Any:
+def _cell_of_nothing(column: Column, empty: JsonObject) -> object:
     return column.cell(empty, datetime.fromtimestamp(0, UTC))
 
 

@@ -89,8 +89,6 @@ _NAME_LIMIT = 63 - 5
 STORAGE_LIMIT = 3 * 512 * 1024
 #: From fewer bytes than this no object becomes too large, whatever defaults and managed fields add.
 _SURELY_STORED = STORAGE_LIMIT // 4
-#: How often Kubernetes repeats its errors about a bad field manager.
-_REPEATS = 3
 WRONG_NAMESPACE = "the namespace of the provided object does not match the namespace sent on the request"
 
 
@@ -289,7 +287,7 @@ class ObjectWriter:
         verdict = served.strategy.check(obj, live, "" if live is None else write.subresource)
         errors = verdict.errors
         if "managedFields" in metadata and (bad := meta.manager_errors(metadata)):
-            errors = [*errors, *bad * _REPEATS]
+            errors = [*errors, *bad]
         if errors:
             raise served.invalid(metadata.get("name", ""), errors, obj.get("kind") or served.kind).after(duplicates)
         warnings = prepared.warnings

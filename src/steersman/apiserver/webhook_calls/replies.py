@@ -1,7 +1,5 @@
 """Parsing of webhook replies; errors are worded as Kubernetes' are."""
 
-from typing import Any
-
 from steersman.apiserver.webhook_calls.targets import CallFailed, Reply
 from steersman.errors import DecodeError
 from steersman.golang.text import quoted
@@ -29,7 +27,7 @@ def document_of(reply: Reply, kind: str, api_version: str) -> JsonObject:
     return found
 
 
-def _parsed(body: bytes) -> Any:
+def _parsed(body: bytes) -> object:
     try:
         return decode_json(body)
     except DecodeError:

@@ -101,7 +101,7 @@ class Clip:
 UNCLIPPED = Clip(1 << 63, 1 << 63)
 
 
-def declare(schema: Mapping[str, Any], *, is_root: bool = False) -> Declaration | None:
+def declare(schema: Mapping[str, object], *, is_root: bool = False) -> Declaration | None:
     """Return the declaration that rules on this schema see; ``None`` if CEL cannot express it."""
     declared = _declare(schema, is_root=is_root)
     return None if declared is None else _named(declared, ROOT_NAME)
@@ -160,7 +160,7 @@ def _object(schema: Mapping[str, Any], *, is_root: bool) -> Declaration | None:
     return Declaration(object_type("object"), 0, size, fields=fields)
 
 
-def _map(schema: Mapping[str, Any], values: Mapping[str, Any]) -> Declaration | None:
+def _map(schema: Mapping[str, Any], values: Mapping[str, object]) -> Declaration | None:
     declared = _child(values)
     if declared is None:
         return None

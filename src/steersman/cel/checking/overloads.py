@@ -28,7 +28,7 @@ class Overload:
     def __post_init__(self) -> None:
         object.__setattr__(self, "is_generic", any(map(_has_param, (*self.params, self.result))))
 
-    def accepts(self, args: Sequence[Any]) -> bool:
+    def accepts(self, args: Sequence[object]) -> bool:
         """Return whether it is made for these values."""
         return len(args) == len(self.params) and all(map(matches, self.params, args))
 
@@ -97,7 +97,7 @@ _TERSE = {"size": "size", "matches": "", "startsWith": "", "endsWith": "", "cont
 def dispatch(name: str, candidates: Sequence[Overload]) -> Implementation:
     """Return an implementation that chooses among overloads at run time, by the values."""
 
-    def choose(*args: Any) -> Any:
+    def choose(*args: object) -> object:
         for candidate in candidates:
             if candidate.accepts(args):
                 return candidate.run(*args)

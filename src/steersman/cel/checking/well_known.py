@@ -31,7 +31,7 @@ class WellKnown:
     build: Callable[[Mapping[str, Any]], Any]
 
 
-def _wrapper(kind: CelType, zero: Any) -> WellKnown:
+def _wrapper(kind: CelType, zero: object) -> WellKnown:
     return WellKnown(kind, {"value": kind}, lambda given: given.get("value", zero))
 
 

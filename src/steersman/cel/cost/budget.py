@@ -17,7 +17,7 @@ class Measurable(Protocol):
         """The most that one evaluation can cost."""
         ...
 
-    def measure(self, value: Any, old: Any) -> int:
+    def measure(self, value: object, old: object) -> int:
         """Evaluate it again and return the cost."""
         ...
 

@@ -60,59 +60,59 @@ def _traversal(value: Any) -> int:
     return 1
 
 
-def _read(args: Sequence[Any], _result: Any) -> int:
+def _read(args: Sequence[object], _result: object) -> int:
     return _ceil(_size(args[0]) * TRAVERSAL)
 
 
-def _read_twice(args: Sequence[Any], _result: Any) -> int:
+def _read_twice(args: Sequence[object], _result: object) -> int:
     return _ceil(_size(args[0]) * 2 * TRAVERSAL)
 
 
-def _joined(_args: Sequence[Any], result: Any) -> int:
+def _joined(_args: Sequence[object], result: object) -> int:
     return _ceil(_size(result) * 2 * TRAVERSAL)
 
 
-def _searched(args: Sequence[Any], _result: Any) -> int:
+def _searched(args: Sequence[object], _result: object) -> int:
     return _ceil((1 + _size(args[0])) * TRAVERSAL) * _ceil(_size(args[1]) * REGEX)
 
 
-def _nominal(_args: Sequence[Any], _result: Any) -> int:
+def _nominal(_args: Sequence[object], _result: object) -> int:
     return 1
 
 
-def _parsed(value: Any) -> int:
+def _parsed(value: object) -> int:
     return _ceil(_size(value) * TRAVERSAL) if value.__class__ is str else 0
 
 
-def _contains_ip(args: Sequence[Any], _result: Any) -> int:
+def _contains_ip(args: Sequence[object], _result: object) -> int:
     return _ceil(2 * _size(args[0]) * TRAVERSAL) + _parsed(args[1])
 
 
-def _contains_cidr(args: Sequence[Any], _result: Any) -> int:
+def _contains_cidr(args: Sequence[object], _result: object) -> int:
     size = _size(args[0])
     return _ceil(2 * size * TRAVERSAL) + _ceil(size * TRAVERSAL) + 1 + _parsed(args[1])
 
 
-def _validated(args: Sequence[Any], _result: Any) -> int:
+def _validated(args: Sequence[object], _result: object) -> int:
     size = args[0].regex_size if isinstance(args[0], NamedFormat) else 0
     return _ceil((1 + _size(args[1])) * TRAVERSAL) * _ceil(size * REGEX)
 
 
-def _compared(args: Sequence[Any], _result: Any) -> int:
+def _compared(args: Sequence[object], _result: object) -> int:
     if isinstance(args[0], Opaque):
         return 1
     return _ceil(min(_size(args[0]), _size(args[1])) * TRAVERSAL)
 
 
-def _concatenated(args: Sequence[Any], _result: Any) -> int:
+def _concatenated(args: Sequence[object], _result: object) -> int:
     return _ceil((_size(args[0]) + _size(args[1])) * TRAVERSAL)
 
 
-def _contained(args: Sequence[Any], _result: Any) -> int:
+def _contained(args: Sequence[object], _result: object) -> int:
     return _ceil(_size(args[0]) * TRAVERSAL) * _ceil(_size(args[1]) * TRAVERSAL)
 
 
-def _in_list(args: Sequence[Any], _result: Any) -> int:
+def _in_list(args: Sequence[object], _result: object) -> int:
     return _size(args[1])
 
 
@@ -120,16 +120,16 @@ def _new_list(amount: float) -> int:
     return int(amount) + 1 + LIST_CREATE
 
 
-def _output(_args: Sequence[Any], result: Any) -> int:
+def _output(_args: Sequence[object], result: object) -> int:
     return _new_list(_size(result))
 
 
-def _flattened(args: Sequence[Any], _result: Any) -> int:
+def _flattened(args: Sequence[Any], _result: object) -> int:
     return _new_list(_size(args[0]) * (args[1] if len(args) > 1 else 1))
 
 
 def _sorted(place: int) -> Price:
-    def price(args: Sequence[Any], _result: Any) -> int:
+    def price(args: Sequence[Any], _result: object) -> int:
         values = args[place]
         factor = 2.0
         if len(values) and values[0].__class__ in (str, bytes):
@@ -148,7 +148,7 @@ _HEAVIEST = 10_000_000
 _CONTAINERS = LIST_CLASSES | MAP_CLASSES
 
 
-def check_weight(args: Sequence[Any]) -> None:
+def check_weight(args: Sequence[object]) -> None:
     """Reject lists of lists that are far larger than what it cost to build them.
 
     A list may hold the same long list many times: that is cheap to build and would take forever to compare.

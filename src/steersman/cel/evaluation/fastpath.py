@@ -9,17 +9,26 @@ that uses anything else has no generated function.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from steersman.cel.checking.declarations import UNCLIPPED, Clip
 from steersman.cel.errors import EvaluationError
-from steersman.cel.evaluation.fast_helpers import HELPERS
+from steersman.cel.evaluation.fast_helpers import HELPERS, Undecided
 from steersman.cel.evaluation.patterns import searcher
 from steersman.cel.library import FUNCTIONS
 from steersman.cel.syntax.escaping import unescape
 from steersman.cel.syntax.tree import Call, Comprehension, Ident, ListExpr, Literal, Node, Select
 from steersman.cel.types import Kind
-from steersman.cel.values.scalar_shapes import BoolShape, DoubleShape, IntShape, Shape, StringShape
+from steersman.cel.values.scalar_shapes import (
+    BoolShape,
+    DoubleShape,
+    IntOrStringShape,
+    IntShape,
+    Shape,
+    StringShape,
+    UnknownShape,
+)
 from steersman.cel.values.shapes import ListShape, ObjectShape, SchemaList
 from steersman.cel.values.values import INT_MAX, INT_MIN
 
@@ -53,6 +62,18 @@ _SCALAR = frozenset({Kind.INT, Kind.DOUBLE, Kind.STRING, Kind.BOOL})
 #: Types that library functions take and return without a schema.
 _PASSED = _SCALAR | {Kind.OPAQUE, Kind.OBJECT}
 _COMPOSITE = frozenset({Kind.LIST, Kind.MAP, Kind.OBJECT})
+#: The classes of JSON values that fit a shape.
+_READABLE: dict[type, frozenset[type]] = {
+    IntShape: frozenset({int}),
+    DoubleShape: frozenset({int, float}),
+    BoolShape: frozenset({bool}),
+    StringShape: frozenset({str}),
+    IntOrStringShape: frozenset({int, str}),
+    ListShape: frozenset({list}),
+    ObjectShape: frozenset({dict}),
+    UnknownShape: frozenset({dict, list, str, int, float, bool}),
+}
+_SCALAR_CLASSES: dict[type, type] = {IntShape: int, BoolShape: bool, StringShape: str, DoubleShape: float}
 _CLASSES: dict[type[Shape], str] = {IntShape: "int", StringShape: "str", BoolShape: "bool"}
 
 
@@ -81,7 +102,7 @@ class _Emitter:
         self._count += 1
         return f"{prefix}{self._count}"
 
-    def _constant(self, value: Any) -> str:
+    def _constant(self, value: object) -> str:
         name = self._fresh("k")
         self.namespace[name] = value
         return name
@@ -153,11 +174,14 @@ class _Emitter:
     def _has(self, node: Select) -> str:
         operand = self._raw(node.operand)
         name, shape = _property(operand.shape, node.field)
-        if isinstance(shape, StringShape) and shape.has_format:
-            raise _Unsupported
-        if isinstance(operand.shape, ObjectShape) and operand.shape.is_object:
-            return f"({operand.code}.get({name!r}) is not None)"
-        return f"({name!r} in {operand.code})"
+        absent = "None" if isinstance(operand.shape, ObjectShape) and operand.shape.is_object else "absent"
+        return self._is_readable(f"{operand.code}.get({name!r}, {absent})", shape, absent)
+
+    def _is_readable(self, code: str, shape: Shape | None, absent: str) -> str:
+        """Return code for whether a value is there; one of another type than declared is left to the interpreter."""
+        temporary = self._fresh("t")
+        readable = f"({temporary}.__class__ in {self._constant(_readable_classes(shape))} or bail())"
+        return f"(({temporary} := {code}) is not {absent} and {readable})"
 
     def _index(self, node: Call) -> _Raw:
         operand = self._raw(node.args[0])
@@ -216,7 +240,7 @@ class _Emitter:
         raw = self._raw(node)
         if not raw.shape.is_plain:
             raise _Unsupported
-        return raw.code
+        return f"{self._constant(partial(_fitting, raw.shape))}({raw.code})"
 
     def _arithmetic(self, node: Call) -> str:
         left, right = node.args
@@ -258,9 +282,10 @@ class _Emitter:
         if isinstance(raw.shape, ListShape):
             if not isinstance(raw.shape.items, StringShape) or raw.shape.items.has_format:
                 raise _Unsupported
-        elif not isinstance(raw.shape, ObjectShape) or raw.shape.is_object:
+            return f"({self.scalar(value)} in texts({raw.code}))"
+        if not isinstance(raw.shape, ObjectShape) or raw.shape.is_object:
             raise _Unsupported
-        return f"({self.scalar(value)} in {raw.code})"
+        return self._is_readable(f"{raw.code}.get({self.scalar(value)}, absent)", raw.shape.values, "absent")
 
     def _size(self, node: Call) -> str:
         operand = node.operands[0]
@@ -300,7 +325,8 @@ class _Emitter:
     def _has_value(self, node: Call) -> str:
         optional = node.operands[0]
         if isinstance(optional, Call) and optional.function == "_?._":
-            return f"({self._optional_place(optional).code} is not None)"
+            place = self._optional_place(optional)
+            return self._is_readable(place.code, place.shape, "None")
         return self._library(node)
 
     def _optional_place(self, node: Call) -> _Raw:
@@ -309,8 +335,6 @@ class _Emitter:
         if not isinstance(name, Literal) or not isinstance(raw.shape, ObjectShape) or not raw.shape.is_object:
             raise _Unsupported
         key, shape = _property(raw.shape, name.value)
-        if isinstance(shape, StringShape) and shape.has_format:
-            raise _Unsupported
         return _Raw(f"{raw.code}.get({key!r})", shape)
 
     def _library(self, node: Call) -> str:
@@ -324,7 +348,7 @@ class _Emitter:
         arguments = [self._argument(operand) for operand in node.operands]
         return f"{self._constant(run)}({', '.join(arguments)})"
 
-    def _folded(self, run: Callable[..., Any], constants: list[Any]) -> str:
+    def _folded(self, run: Callable[..., Any], constants: list[object]) -> str:
         try:
             return self._constant(run(*constants))
         except EvaluationError:
@@ -461,6 +485,32 @@ def _may_exceed(declared: int | None, clip: int) -> bool:
 def _is_number(node: Node) -> bool:
     """Return whether a double is surely not NaN: it is written, or JSON."""
     return isinstance(node, Literal | Ident | Select)
+
+
+def _readable_classes(shape: Shape | None) -> frozenset[type]:
+    """Return the classes of JSON values that can be read as a shape."""
+    is_format = isinstance(shape, StringShape) and shape.has_format
+    if is_format or (isinstance(shape, ListShape) and shape.items is None) or shape.__class__ not in _READABLE:
+        raise _Unsupported
+    return _READABLE[shape.__class__]
+
+
+def _fitting(shape: Shape, value: object) -> object:
+    """Return JSON that fits a plain shape at any depth; anything else is left to the interpreter."""
+    # Classes are compared, because isinstance is slow on abstract base classes.
+    if value.__class__ not in _READABLE[shape.__class__] and not (value is None and shape.nullable):
+        raise Undecided
+    if value.__class__ is dict and shape.__class__ is ObjectShape:
+        others = None if shape.is_object else shape.values
+        for key, member in value.items():
+            declared = shape.properties.get(key, others)
+            # Most members are scalars that fit: only others are worth a call.
+            if declared is not None and member.__class__ is not _SCALAR_CLASSES.get(declared.__class__):
+                _fitting(declared, member)
+    elif value.__class__ is list and shape.__class__ is ListShape and shape.items is not None:
+        for item in value:
+            _fitting(shape.items, item)
+    return value
 
 
 def _property(shape: Shape, field: str) -> tuple[str, Shape]:

@@ -17,7 +17,7 @@ Elements = Callable[[Frame, Any], Any]
 def elements_into(slot: int) -> Elements:
     """Return an iteration that stores the elements of a list or the keys of a map in a slot of the frame."""
 
-    def elements(frame: Frame, container: Any) -> Any:
+    def elements(frame: Frame, container: object) -> Any:
         for frame[slot] in _iterated(container):
             yield
 
@@ -35,7 +35,7 @@ def pairs_into(first: int, second: int) -> Elements:
     return elements
 
 
-def _iterated(container: Any) -> Any:
+def _iterated(container: object) -> Any:
     if container.__class__ in LIST_CLASSES:
         return container
     if container.__class__ in MAP_CLASSES:
@@ -60,17 +60,17 @@ class Builder:
     predicate: Node | None = None
 
 
-def _append(made: list[Any], value: Any) -> list[Any]:
+def _append(made: list[object], value: object) -> list[Any]:
     made.append(value)
     return made
 
 
-def _insert(made: CelMap, key: Any, value: Any) -> CelMap:
+def _insert(made: CelMap, key: object, value: object) -> CelMap:
     made.insert(key, value, "insert failed: key {} already exists")
     return made
 
 
-def _insert_all(made: CelMap, more: Any) -> CelMap:
+def _insert_all(made: CelMap, more: object) -> CelMap:
     for key in keys_of(more):
         _insert(made, key, find(more, key))
     return made

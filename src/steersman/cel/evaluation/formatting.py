@@ -99,7 +99,7 @@ def format_string(text: str, arguments: Any) -> str:
     return "".join([*parts, rest])
 
 
-def _format(clause: Clause, value: Any) -> str:
+def _format(clause: Clause, value: object) -> str:
     written = _WRITERS[clause.verb](value, clause)
     if written is None:
         raise FormatError(f"error during formatting: {_COMPLAINTS[clause.verb]}, was given {type_name(value)}")
@@ -144,7 +144,7 @@ _STRINGS: dict[type, Callable[[Any], str]] = {
 }
 
 
-def _member(value: Any) -> str:
+def _member(value: object) -> str:
     """Write a value as it stands inside a list or map."""
     write = _MEMBERS.get(value.__class__)
     if write is not None:
@@ -170,11 +170,11 @@ _MEMBERS: dict[type, Callable[[Any], str]] = {
 }
 
 
-def _decimal(value: Any, _clause: Clause) -> str | None:
+def _decimal(value: object, _clause: Clause) -> str | None:
     return str(int(value)) if value.__class__ in _INTEGERS else None
 
 
-def _double(value: Any) -> float | None:
+def _double(value: object) -> float | None:
     if value.__class__ is str:
         return _SPECIAL.get(value)
     return value if value.__class__ is float else None
@@ -192,14 +192,14 @@ def _precision(clause: Clause) -> int:
     return _DEFAULT_PRECISION if clause.precision is None else clause.precision
 
 
-def _fixed(value: Any, clause: Clause) -> str | None:
+def _fixed(value: object, clause: Clause) -> str | None:
     number = _double(value)
     if number is None:
         return None
     return _not_finite(number) or f"{number:,.{_precision(clause)}f}"
 
 
-def _scientific(value: Any, clause: Clause) -> str | None:
+def _scientific(value: object, clause: Clause) -> str | None:
     number = _double(value)
     if number is None:
         return None
@@ -215,13 +215,13 @@ def _based(code: str) -> Callable[[Any, Clause], str | None]:
     return lambda value, _clause: format(int(value), code) if value.__class__ in _INTEGERS else None
 
 
-def _binary(value: Any, clause: Clause) -> str | None:
+def _binary(value: object, clause: Clause) -> str | None:
     if value.__class__ is bool:
         return "1" if value else "0"
     return _based("b")(value, clause)
 
 
-def _hex(value: Any, clause: Clause) -> str | None:
+def _hex(value: object, clause: Clause) -> str | None:
     if value.__class__ is str or value.__class__ is bytes:
         text = bytes(value, "utf-8").hex() if isinstance(value, str) else bytes(value).hex()
         return text.upper() if clause.verb == "X" else text

@@ -59,7 +59,8 @@ from steersman.cel.syntax.tree import (
 from steersman.cel.types import CelType, Kind
 from steersman.cel.values.comparison import contains
 from steersman.cel.values.fields import field_of, has_field, optional_field
-from steersman.cel.values.values import MISSING, Absent, CelMap, Present
+from steersman.cel.values.values import Absent, CelMap, Present
+from steersman.json_types import ABSENT
 
 Run = Callable[[Frame], Any]
 
@@ -73,12 +74,12 @@ class Code:
     """A compiled expression; ``constant`` is its value if known beforehand."""
 
     run: Run
-    constant: Any = MISSING
+    constant: Any = ABSENT
 
     @property
     def is_constant(self) -> bool:
         """Whether nothing has to be evaluated."""
-        return self.constant is not MISSING
+        return self.constant is not ABSENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Failed:
     error: EvaluationError
 
 
-def _constant(value: Any) -> Code:
+def _constant(value: object) -> Code:
     return Code(lambda _frame: value, value)
 
 
@@ -134,7 +135,7 @@ class Interpreter:
             return _constant(node.constant)
         slot = self._slots[node.name][-1]
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> object:
             frame[0].spend(price)
             value = frame[slot]
             if value.__class__ is Failed:
@@ -159,7 +160,7 @@ class Interpreter:
         if node.test_only:
             return Code(lambda frame: has_field(operand(frame), name))
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> object:
             container = operand(frame)
             frame[0].spend(SELECT)
             return field_of(container, name)
@@ -196,7 +197,7 @@ class Interpreter:
         then = (self._unpriced(first) if isinstance(first, Ident | Select) else self.compile(first)).run
         otherwise = (self._unpriced(second) if isinstance(second, Ident | Select) else self.compile(second)).run
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> object:
             chosen = condition(frame)
             if chosen is True:
                 return then(frame)
@@ -210,7 +211,7 @@ class Interpreter:
         left, right = (self.compile(arg).run for arg in node.args)
         decisive = node.function == "_||_"
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> object:
             error: EvaluationError | None = None
             for side in (left, right):
                 try:
@@ -231,7 +232,7 @@ class Interpreter:
     def _not_strictly_false(self, node: Call) -> Code:
         inner = self.compile(node.args[0]).run
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> object:
             try:
                 value = inner(frame)
             except EvaluationError:
@@ -245,7 +246,7 @@ class Interpreter:
         operand = self.compile(node.args[0]).run
         name = node.args[1].value if isinstance(node.args[1], Literal) else ""
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> object:
             found = optional_field(operand(frame), name)
             if isinstance(found, Present):
                 frame[0].spend(SELECT)
@@ -257,7 +258,7 @@ class Interpreter:
         first, second = (self.compile(operand).run for operand in node.operands)
         unwrap = node.function == "orValue"
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> object:
             optional = first(frame)
             if isinstance(optional, Present):
                 return optional.value if unwrap else optional
@@ -276,12 +277,12 @@ class Interpreter:
         runs = [element.run for element in elements]
         optional = node.optional
 
-        def plain(frame: Frame) -> Any:
+        def plain(frame: Frame) -> object:
             values = [run(frame) for run in runs]
             frame[0].spend(LIST_CREATE)
             return values
 
-        def selective(frame: Frame) -> Any:
+        def selective(frame: Frame) -> object:
             values = [run(frame) for run in runs]
             frame[0].spend(LIST_CREATE)
             return list(chain.from_iterable(_kept(place in optional, value) for place, value in enumerate(values)))
@@ -296,7 +297,7 @@ class Interpreter:
             except EvaluationError as error:
                 raise InstantiationError(str(error)) from None
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> object:
             pairs = [(key.run(frame), value.run(frame), optional) for key, value, optional in parts]
             frame[0].spend(MAP_CREATE)
             return CelMap((key, kept) for key, value, optional in pairs for kept in _kept(optional, value))
@@ -307,7 +308,7 @@ class Interpreter:
         build = WELL_KNOWN[node.name.removeprefix(".")].build
         fields = [(field.name, self.compile(field.value).run) for field in node.fields]
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> object:
             given = {name: value(frame) for name, value in fields}
             frame[0].spend(STRUCT_CREATE)
             return build(given)
@@ -345,7 +346,7 @@ class Interpreter:
         result = self.compile(node.result).run
         self._slots[node.accumulator].pop()
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> object:
             try:
                 frame[slot] = value(frame)
             except EvaluationError as error:
@@ -363,7 +364,7 @@ class Interpreter:
         self._slots[ACCUMULATOR].pop()
         absorbs = not condition.is_constant
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> object:
             container = source(frame)
             frame[slot] = init(frame)
             for _ in elements(frame, container):
@@ -386,7 +387,7 @@ class Interpreter:
         add, price = build.add, build.price
         make = build.make
 
-        def run(frame: Frame) -> Any:
+        def run(frame: Frame) -> object:
             container = source(frame)
             made = make()
             spend = frame[0].spend
@@ -405,7 +406,7 @@ class Interpreter:
         return Code(run)
 
 
-def _kept(optional: bool, value: Any) -> Sequence[Any]:
+def _kept(optional: bool, value: object) -> Sequence[object]:
     """Return the value, or what is inside an optional one, or nothing."""
     if not optional:
         return (value,)
@@ -422,7 +423,7 @@ def _invocation(function: Callable[..., Any], operands: list[Run], node: Call) -
     if is_flat(price) and not takes_lists:
         return _flat_invocation(function, operands)
 
-    def run(frame: Frame) -> Any:
+    def run(frame: Frame) -> object:
         args = _evaluated(frame, operands)
         if takes_lists:
             check_weight(args)
@@ -438,7 +439,7 @@ def _invocation(function: Callable[..., Any], operands: list[Run], node: Call) -
 
 
 def _flat_invocation(function: Callable[..., Any], operands: list[Run]) -> Run:
-    def run(frame: Frame) -> Any:
+    def run(frame: Frame) -> object:
         args = _evaluated(frame, operands)
         frame[0].spend(1)
         return function(*args)
@@ -469,14 +470,14 @@ def _pay_for_failure(frame: Frame, rest: list[Run]) -> None:
     frame[0].spend(1)
 
 
-def _folded(function: Callable[..., Any], argument: Any) -> Code:
+def _folded(function: Callable[..., Any], argument: object) -> Code:
     try:
         return _constant(function(argument))
     except EvaluationError as error:
         raise InstantiationError(str(error)) from None
 
 
-def _check_pattern(pattern: Any) -> None:
+def _check_pattern(pattern: object) -> None:
     if pattern.__class__ is str:
         try:
             compiled(pattern)
@@ -490,7 +491,7 @@ def _in_constant(value: Code, container: Any) -> Code:
     members = frozenset(container) if kinds in ({str}, {int}) else frozenset()
     kind = next(iter(kinds)) if members else None
 
-    def run(frame: Frame) -> Any:
+    def run(frame: Frame) -> object:
         wanted = value.run(frame)
         if wanted.__class__ is kind:
             return wanted in members

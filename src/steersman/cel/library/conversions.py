@@ -132,7 +132,7 @@ def _bytes_to_string(raw: bytes) -> str:
         raise EvaluationError("invalid UTF-8 in bytes, cannot convert to string") from None
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> object:
     return value
 
 

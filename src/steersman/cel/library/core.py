@@ -28,7 +28,6 @@ from steersman.cel.values.shapes import LIST_CLASSES, MAP_CLASSES, SchemaList, f
 from steersman.cel.values.times import check_duration, check_timestamp
 from steersman.cel.values.values import (
     KEY_CLASSES,
-    MISSING,
     NONE,
     Absent,
     CelMap,
@@ -40,6 +39,7 @@ from steersman.cel.values.values import (
     check_uint,
     display,
 )
+from steersman.json_types import ABSENT
 
 A = param("A")
 B = param("B")
@@ -106,7 +106,7 @@ def negate_int(value: int) -> int:
     return check_int(-value)
 
 
-def concatenate(left: Any, right: Any) -> Any:
+def concatenate(left: Any, right: Any) -> object:
     """Return two lists concatenated; a list of type set or map keeps its meaning when it is on the left."""
     if right.__class__ not in LIST_CLASSES:
         raise NoSuchOverload
@@ -118,13 +118,13 @@ def size(value: Any) -> int:
     return len(value)
 
 
-def index(container: Any, key: Any) -> Any:
+def index(container: object, key: object) -> object:
     """Return the element at a place or the value under a key."""
     if container.__class__ in LIST_CLASSES:
         return _element(container, key)
     if container.__class__ in MAP_CLASSES:
         found = find(container, key)
-        if found is MISSING:
+        if found is ABSENT:
             raise EvaluationError(f"no such key: {display(key)}")
         return found
     if isinstance(container, Present | Absent):
@@ -134,7 +134,7 @@ def index(container: Any, key: Any) -> Any:
     raise NoSuchOverload
 
 
-def _place(key: Any) -> int:
+def _place(key: object) -> int:
     if key.__class__ is int or key.__class__ is Uint:
         return int(key)
     if key.__class__ is float and key.is_integer():
@@ -142,14 +142,14 @@ def _place(key: Any) -> int:
     raise EvaluationError(f"unsupported index value {display(key)} in list")
 
 
-def _element(container: Any, key: Any) -> Any:
+def _element(container: Any, key: object) -> object:
     place = _place(key)
     if not 0 <= place < len(container):
         raise EvaluationError(f"index out of bounds: {place}")
     return container[place]
 
 
-def optional_index(container: Any, key: Any) -> Present | Absent:
+def optional_index(container: Any, key: object) -> Present | Absent:
     """Return the element or value if there is one; also of an optional container."""
     if isinstance(container, Absent):
         return NONE
@@ -160,18 +160,18 @@ def optional_index(container: Any, key: Any) -> Present | Absent:
         return Present(container[place]) if 0 <= place < len(container) else NONE
     if container.__class__ in MAP_CLASSES:
         found = find(container, key)
-        return NONE if found is MISSING else Present(found)
+        return NONE if found is ABSENT else Present(found)
     raise NoSuchOverload
 
 
-def map_insert(target: Any, key: Any, value: Any) -> CelMap:
+def map_insert(target: Any, key: object, value: object) -> CelMap:
     """Return a map with one key more, which must be new."""
     if isinstance(target, CelMap):
         return target.with_entry(key, value)
     return CelMap(target.items()).with_entry(key, value)
 
 
-def map_insert_all(target: Any, more: Any) -> CelMap:
+def map_insert_all(target: Any, more: object) -> CelMap:
     """Return a map with the keys of another one added, which must be new."""
     for key in keys_of(more):
         target = map_insert(target, key, find(more, key))
@@ -182,12 +182,12 @@ def _matches(text: str, pattern: str) -> bool:
     return compiled(pattern).search(text) is not None
 
 
-def _identity(value: Any) -> Any:
+def _identity(value: object) -> object:
     return value
 
 
 def _comparison(name: str, word: str, holds: Callable[[int, int], bool]) -> list[Overload]:
-    def run(left: Any, right: Any) -> bool:
+    def run(left: object, right: object) -> bool:
         return holds(compare(left, right), 0)
 
     pairs: list[tuple[str, CelType, CelType]] = [

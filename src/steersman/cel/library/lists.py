@@ -37,15 +37,15 @@ def _is_sorted(values: Any) -> bool:
     return all(compare(items[place], items[place + 1]) <= 0 for place in range(len(items) - 1))
 
 
-def _least(values: Any) -> Any:
+def _least(values: object) -> object:
     return _extreme("min", values, 1)
 
 
-def _most(values: Any) -> Any:
+def _most(values: object) -> object:
     return _extreme("max", values, -1)
 
 
-def _extreme(name: str, values: Any, worse: int) -> Any:
+def _extreme(name: str, values: Any, worse: int) -> object:
     items = iter(values)
     try:
         best = next(items)
@@ -57,8 +57,8 @@ def _extreme(name: str, values: Any, worse: int) -> Any:
     return best
 
 
-def _sum(zero: Any, add: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
-    def run(values: Any) -> Any:
+def _sum(zero: object, add: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    def run(values: Any) -> object:
         total = zero
         for value in values:
             total = add(total, value)
@@ -76,11 +76,11 @@ _SUMMABLE: list[tuple[CelType, Any, Callable[[Any, Any], Any]]] = [
 ]
 
 
-def _index_of(values: Any, wanted: Any) -> int:
+def _index_of(values: Any, wanted: object) -> int:
     return next((place for place, value in enumerate(values) if equals(value, wanted)), -1)
 
 
-def _last_index_of(values: Any, wanted: Any) -> int:
+def _last_index_of(values: Any, wanted: object) -> int:
     items = list(values)
     return next((place for place in range(len(items) - 1, -1, -1) if equals(items[place], wanted)), -1)
 
@@ -108,11 +108,11 @@ def _flatten(values: Any, depth: int = 1) -> list[Any]:
     return items
 
 
-def _sort(values: Any) -> Any:
+def _sort(values: object) -> object:
     return _sort_by(values, values)
 
 
-def _sort_by(values: Any, keys: Any) -> Any:
+def _sort_by(values: Any, keys: Any) -> object:
     items, weights = list(values), list(keys)
     if not items:
         return values

@@ -17,7 +17,7 @@ _LIST = list_of(_V)
 _MAP = map_of(_K, _V)
 
 
-def value_of(optional: Optional) -> Any:
+def value_of(optional: Optional) -> object:
     """Return the value inside; raises if there is none."""
     if isinstance(optional, Absent):
         raise EvaluationError("optional.none() dereference")
@@ -61,7 +61,7 @@ def _or(first: Optional, second: Optional) -> Optional:
     return first if isinstance(first, Present) else second
 
 
-def _or_value(first: Optional, second: Any) -> Any:
+def _or_value(first: Optional, second: object) -> object:
     return first.value if isinstance(first, Present) else second
 
 

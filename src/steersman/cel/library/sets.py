@@ -9,15 +9,15 @@ from steersman.cel.values.comparison import contains
 _T = list_of(param("T"))
 
 
-def _contains(whole: Any, part: Any) -> bool:
+def _contains(whole: object, part: Any) -> bool:
     return all(contains(whole, element) for element in part)
 
 
-def _equivalent(left: Any, right: Any) -> bool:
+def _equivalent(left: object, right: object) -> bool:
     return _contains(left, right) and _contains(right, left)
 
 
-def _intersects(left: Any, right: Any) -> bool:
+def _intersects(left: Any, right: object) -> bool:
     return any(contains(right, element) for element in left)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from steersman.cel.errors import EvaluationError, NoSuchOverload
 from steersman.cel.values.shapes import LIST_CLASSES, MAP_CLASSES, SchemaList, SchemaMap, find
-from steersman.cel.values.values import MISSING, Absent, Duration, Opaque, Present, Timestamp, Uint
+from steersman.cel.values.values import Absent, Duration, Opaque, Present, Timestamp, Uint
+from steersman.json_types import ABSENT
 
 _SIMPLE = frozenset({str, bool, bytes, int, float, Uint, Timestamp, Duration})
 _NUMBERS = frozenset({int, float, Uint})
@@ -30,7 +31,7 @@ def equals(left: Any, right: Any) -> bool:
     return _others_equal(left, right)
 
 
-def _others_equal(left: Any, right: Any) -> bool:
+def _others_equal(left: object, right: object) -> bool:
     if isinstance(left, Opaque):
         return left.equals(right)
     if isinstance(left, Present):
@@ -65,7 +66,7 @@ def _maps_equal(left: Any, right: Any) -> bool:
         return False
     for key, value in left.items():
         other = find(right, key)
-        if other is MISSING or not equals(value, other):
+        if other is ABSENT or not equals(value, other):
             return False
     return True
 
@@ -86,16 +87,16 @@ _EQUALS: dict[type, Callable[[Any, Any], bool]] = {
 }
 
 
-def contains(container: Any, value: Any) -> bool:
+def contains(container: object, value: object) -> bool:
     """Return whether a list has an equal element, or a map has the key."""
     if container.__class__ in LIST_CLASSES:
         return _list_contains(container, value)
     if container.__class__ in MAP_CLASSES:
-        return find(container, value) is not MISSING
+        return find(container, value) is not ABSENT
     raise NoSuchOverload
 
 
-def _list_contains(container: Any, value: Any) -> bool:
+def _list_contains(container: Any, value: object) -> bool:
     refused = False
     for element in container:
         try:

@@ -13,7 +13,7 @@ _GO_NAMES = {str: "string", bool: "bool", int: "int64", float: "float64", dict: 
 _GO_LIST = "[]interface {}"
 
 
-def _go_name(value: Any) -> str:
+def _go_name(value: object) -> str:
     return _GO_NAMES.get(value.__class__, _GO_LIST)
 
 
@@ -30,7 +30,7 @@ class Shape(ABC):
         """True when JSON that is equal for Python is equal for CEL, and nothing in it can fail to be read."""
         return True
 
-    def wrap(self, value: Any) -> Any:
+    def wrap(self, value: object) -> object:
         """Return the CEL value that a JSON value is."""
         if value is None:
             if self.nullable:
@@ -39,7 +39,7 @@ class Shape(ABC):
         return self._wrap(value)
 
     @abstractmethod
-    def _wrap(self, value: Any) -> Any: ...
+    def _wrap(self, value: object) -> object: ...
 
 
 class IntShape(Shape):
@@ -47,7 +47,7 @@ class IntShape(Shape):
 
     __slots__ = ()
 
-    def _wrap(self, value: Any) -> Any:
+    def _wrap(self, value: object) -> object:
         if value.__class__ is not int:
             raise EvaluationError(f"invalid data, expected int, got {_go_name(value)}")
         return value
@@ -58,7 +58,7 @@ class DoubleShape(Shape):
 
     __slots__ = ()
 
-    def _wrap(self, value: Any) -> Any:
+    def _wrap(self, value: object) -> object:
         if value.__class__ is not int and value.__class__ is not float:
             raise EvaluationError(f"invalid data, expected float, got {_go_name(value)}")
         return float(value)
@@ -69,7 +69,7 @@ class BoolShape(Shape):
 
     __slots__ = ()
 
-    def _wrap(self, value: Any) -> Any:
+    def _wrap(self, value: object) -> object:
         if value.__class__ is not bool:
             raise EvaluationError(f"invalid data, expected bool, got {_go_name(value)}")
         return value
@@ -96,34 +96,34 @@ class StringShape(Shape):
         """False for formats: different texts may be the same value, and a text may be invalid."""
         return self._parse is None
 
-    def _wrap(self, value: Any) -> Any:
+    def _wrap(self, value: object) -> object:
         if value.__class__ is not str:
             raise EvaluationError(f"invalid data, expected string, got {_go_name(value)}")
         return value if self._parse is None else self._parse(value)
 
 
-def _duration(text: str) -> Any:
+def _duration(text: str) -> object:
     parsed = parse_loose_duration(text)
     if parsed is None:
         raise EvaluationError(f"Invalid duration {text}: unable to parse {text} as duration")
     return parsed
 
 
-def _date(text: str) -> Any:
+def _date(text: str) -> object:
     parsed = parse_date(text)
     if parsed is None:
         raise EvaluationError(f"Invalid date formatted string {text}: cannot parse it")
     return parsed
 
 
-def _date_time(text: str) -> Any:
+def _date_time(text: str) -> object:
     parsed = parse_timestamp(text or "1970-01-01T00:00:00Z")
     if parsed is None:
         raise EvaluationError(f"Invalid date-time formatted string {text}: cannot parse it")
     return parsed
 
 
-def _bytes(text: str) -> Any:
+def _bytes(text: str) -> object:
     # Kubernetes decodes the URL-safe alphabet here, although the format is the ordinary one.
     bad = next((place for place, char in enumerate(text) if not (char.isalnum() or char in "-_=\r\n")), None)
     if bad is None:
@@ -139,7 +139,7 @@ class IntOrStringShape(Shape):
 
     __slots__ = ()
 
-    def _wrap(self, value: Any) -> Any:
+    def _wrap(self, value: object) -> object:
         if value.__class__ is not str and value.__class__ is not int:
             raise EvaluationError("invalid data, expected XIntOrString value to be either a string or integer")
         return value
@@ -155,7 +155,7 @@ class UnknownShape(Shape):
         """False: anything may be in there."""
         return False
 
-    def _wrap(self, value: Any) -> Any:
+    def _wrap(self, value: object) -> object:
         return UnknownValue(value)
 
 
@@ -169,7 +169,7 @@ class UntypedShape(Shape):
         """False: it cannot be read."""
         return False
 
-    def _wrap(self, value: Any) -> Any:
+    def _wrap(self, value: object) -> object:
         raise EvaluationError(
             "invalid type, expected object, array, number, integer, boolean or string, or no type with "
             f"x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields is true, got {_go_name(value)}"

@@ -18,8 +18,8 @@ from steersman.cel.values.scalar_shapes import (
     UnknownShape,
     UntypedShape,
 )
-from steersman.cel.values.values import MISSING, CelMap, JsonMap
-from steersman.json_types import JsonObject
+from steersman.cel.values.values import CelMap, JsonMap
+from steersman.json_types import ABSENT, JsonObject
 
 
 class ObjectShape(Shape):
@@ -53,7 +53,7 @@ class ObjectShape(Shape):
         """Return the shape of the value under that JSON key, if it is declared."""
         return self.properties.get(key) if self.is_object else self.values
 
-    def _wrap(self, value: Any) -> Any:
+    def _wrap(self, value: object) -> object:
         if value.__class__ is not dict:
             raise EvaluationError("invalid data, expected a map for the provided schema with type=object")
         return SchemaMap(value, self)
@@ -84,7 +84,7 @@ class ListShape(Shape):
         """True when the items are, and order counts or can be left to the interpreter."""
         return self.items is not None and self.items.is_plain and self.list_class is not SetList
 
-    def _wrap(self, value: Any) -> Any:
+    def _wrap(self, value: object) -> object:
         if value.__class__ is not list:
             raise EvaluationError("invalid data, expected an array for the provided schema with type=array")
         if self.items is None:
@@ -106,16 +106,16 @@ class SchemaMap:
     def __len__(self) -> int:
         return len(self.raw)
 
-    def find(self, key: Any) -> Any:
-        """Return the value under a key as rules spell it, or ``MISSING``; null fields of objects are missing."""
+    def find(self, key: object) -> object:
+        """Return the value under a key as rules spell it, or ``ABSENT``; null fields of objects are missing."""
         if key.__class__ is not str:
             raise NoSuchOverload
         name = unescape(key) if self.shape.is_object else key
-        value = self.raw.get(name, MISSING) if name is not None else MISSING
-        if name is None or value is MISSING or (value is None and self.shape.is_object):
-            return MISSING
+        value = self.raw.get(name, ABSENT) if name is not None else ABSENT
+        if name is None or value is ABSENT or (value is None and self.shape.is_object):
+            return ABSENT
         shape = self.shape.shape_of(name)
-        return MISSING if shape is None else shape.wrap(value)
+        return ABSENT if shape is None else shape.wrap(value)
 
     def keys(self) -> Iterator[str]:
         """Yield the declared keys by their names in rules."""
@@ -123,14 +123,14 @@ class SchemaMap:
             if self.shape.shape_of(key) is not None:
                 yield (escape(key) or key) if self.shape.is_object else key
 
-    def items(self) -> Iterator[tuple[str, Any]]:
+    def items(self) -> Iterator[tuple[str, object]]:
         """Yield keys and values."""
         for key in self.keys():
             value = self.find(key)
-            if value is not MISSING:
+            if value is not ABSENT:
                 yield key, value
 
-    def matches(self, other: Any, equals: Callable[[Any, Any], bool]) -> bool:
+    def matches(self, other: object, equals: Callable[[Any, Any], bool]) -> bool:
         """Return whether another map of the same size is equal; undeclared fields are compared as JSON."""
         for key, value in self.raw.items():
             if self.shape.shape_of(key) is None:
@@ -140,9 +140,9 @@ class SchemaMap:
                     return False
                 continue
             mine, theirs = self.find(key), find(other, key)
-            if (mine is MISSING) is not (theirs is MISSING):
+            if (mine is ABSENT) is not (theirs is ABSENT):
                 return False
-            if mine is not MISSING and not equals(mine, theirs):
+            if mine is not ABSENT and not equals(mine, theirs):
                 return False
         return True
 
@@ -167,13 +167,13 @@ class SchemaList:
             raise EvaluationError("invalid array type, expected Items with a non-empty Schema")
         return self.shape.items
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return map(self._item.wrap, self.raw)
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: int) -> object:
         return self._item.wrap(self.raw[index])
 
-    def plus(self, other: Any) -> Any:
+    def plus(self, other: Any) -> object:
         """Return the list with the elements of another list appended."""
         return [*self, *other]
 
@@ -182,7 +182,7 @@ class SchemaList:
         return all(map(equals, self, other))
 
 
-def _exact(value: Any) -> tuple[type, Any]:
+def _exact(value: object) -> tuple[type, object]:
     """Return a key that keeps ``1``, ``1.0`` and ``true`` apart, like Go's map keys."""
     return value.__class__, value
 
@@ -192,7 +192,7 @@ class SetList(SchemaList):
 
     __slots__ = ()
 
-    def plus(self, other: Any) -> Any:
+    def plus(self, other: Any) -> object:
         """Return the list with the new elements of another list appended."""
         seen = set(map(_exact, self.raw))
         merged = list(self.raw)
@@ -213,12 +213,12 @@ class MapList(SchemaList):
 
     __slots__ = ()
 
-    def _key(self, element: Any) -> tuple[Any, ...]:
+    def _key(self, element: object) -> tuple[object, ...]:
         if element.__class__ is not dict:
             raise NoSuchOverload
         return tuple(_exact(element.get(key)) for key in self.shape.keys)
 
-    def plus(self, other: Any) -> Any:
+    def plus(self, other: Any) -> object:
         """Return the list with elements of the same key replaced, and others appended."""
         merged = list(self.raw)
         places = {self._key(element): place for place, element in enumerate(merged)}
@@ -248,13 +248,13 @@ LIST_CLASSES: frozenset[Any] = frozenset({list, SchemaList, SetList, MapList})
 MAP_CLASSES: frozenset[Any] = frozenset({CelMap, JsonMap, SchemaMap})
 
 
-def find(container: Any, key: Any) -> Any:
-    """Return the value of a key of any map, or ``MISSING``."""
+def find(container: Any, key: object) -> object:
+    """Return the value of a key of any map, or ``ABSENT``."""
     found: Any = container.find(key)
     return found
 
 
-def keys_of(container: Any) -> Iterator[Any]:
+def keys_of(container: Any) -> Iterator[object]:
     """Yield the keys of any map."""
     keys: Iterator[Any] = container.keys()
     return keys

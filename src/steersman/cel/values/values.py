@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from steersman.cel.errors import EvaluationError, NoSuchOverload
 from steersman.golang.text import float_text
+from steersman.json_types import ABSENT
 
 INT_MIN = -(1 << 63)
 INT_MAX = (1 << 63) - 1
@@ -81,14 +82,14 @@ class Opaque:
 
     type_name: ClassVar[str]
 
-    def equals(self, other: Any) -> bool:
+    def equals(self, other: object) -> bool:
         """Return whether another value of the same type is equal; other types have no such overload."""
         if other.__class__ is not self.__class__:
             raise NoSuchOverload
         return bool(self == other)
 
 
-def map_key(key: Any) -> Any:
+def map_key(key: object) -> object:
     """Return what a key is looked up by: numbers by their amount, booleans apart from numbers."""
     if key.__class__ is bool:
         return (key,)
@@ -104,14 +105,14 @@ class CelMap:
 
     __slots__ = ("_entries",)
 
-    def __init__(self, pairs: Iterable[tuple[Any, Any]] = ()) -> None:
+    def __init__(self, pairs: Iterable[tuple[object, object]] = ()) -> None:
         self._entries: dict[Any, tuple[Any, Any]] = {}
         for key, value in pairs:
             if key.__class__ not in KEY_CLASSES:
                 raise EvaluationError("unsupported key type")
             self._entries[map_key(key)] = (key, value)
 
-    def insert(self, key: Any, value: Any, complaint: str) -> None:
+    def insert(self, key: object, value: object, complaint: str) -> None:
         """Add a key that must be new; ``complaint`` is the message if it is not."""
         if key.__class__ not in KEY_CLASSES:
             raise EvaluationError("unsupported key type")
@@ -120,23 +121,23 @@ class CelMap:
             raise EvaluationError(complaint.format(display(key)))
         self._entries[looked_up] = (key, value)
 
-    def with_entry(self, key: Any, value: Any) -> "CelMap":
+    def with_entry(self, key: object, value: object) -> "CelMap":
         """Return a map that has one key more."""
         copied = CelMap()
         copied._entries = dict(self._entries)
         copied.insert(key, value, "insert failed: key {} already exists")
         return copied
 
-    def find(self, key: Any) -> Any:
-        """Return the value, or ``MISSING``."""
+    def find(self, key: object) -> object:
+        """Return the value, or ``ABSENT``."""
         found = self._entries.get(map_key(key)) if key.__class__ in KEY_CLASSES else None
-        return MISSING if found is None else found[1]
+        return ABSENT if found is None else found[1]
 
     def keys(self) -> Iterator[Any]:
         """Yield the keys as written."""
         return (key for key, _ in self._entries.values())
 
-    def items(self) -> Iterator[tuple[Any, Any]]:
+    def items(self) -> Iterator[tuple[object, object]]:
         """Yield keys and values."""
         return iter(self._entries.values())
 
@@ -154,15 +155,15 @@ class JsonMap:
     def __init__(self, raw: Mapping[str, Any]) -> None:
         self._raw = raw
 
-    def find(self, key: Any) -> Any:
-        """Return the value, or ``MISSING``."""
-        return from_json(self._raw[key]) if key.__class__ is str and key in self._raw else MISSING
+    def find(self, key: object) -> object:
+        """Return the value, or ``ABSENT``."""
+        return from_json(self._raw[key]) if key.__class__ is str and key in self._raw else ABSENT
 
     def keys(self) -> Iterator[str]:
         """Yield the keys."""
         return iter(self._raw)
 
-    def items(self) -> Iterator[tuple[str, Any]]:
+    def items(self) -> Iterator[tuple[str, object]]:
         """Yield keys and values."""
         return ((key, from_json(value)) for key, value in self._raw.items())
 
@@ -170,7 +171,7 @@ class JsonMap:
         return len(self._raw)
 
 
-def from_json(value: Any) -> Any:
+def from_json(value: object) -> object:
     """Return the CEL value of plain JSON that has no schema."""
     if value.__class__ is dict:
         return JsonMap(value)
@@ -178,15 +179,6 @@ def from_json(value: Any) -> Any:
         return [from_json(item) for item in value]
     return value
 
-
-class _Missing:
-    """The answer of a look-up that found nothing."""
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING = _Missing()
 
 _NAMES: dict[type, str] = {
     bool: "bool",
@@ -224,7 +216,7 @@ def check_uint(number: int) -> Uint:
     raise EvaluationError("unsigned integer overflow")
 
 
-def display(value: Any) -> str:
+def display(value: object) -> str:
     """Write a value into an error message as Go prints it."""
     if value.__class__ is bool:
         return "true" if value else "false"

@@ -23,7 +23,7 @@ class _Duration(click.ParamType):  # type: ignore[type-arg]  # generic only in n
 
     name = "duration"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
         """Return a length of time, or fail with the reason."""
         found = _DURATION.fullmatch(str(value))
         days, hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0, 0)

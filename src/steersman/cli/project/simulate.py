@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from steersman.cli.project.simulate_command import command_options
-from steersman.cli.target import project_target
+from steersman.cli.target import SCENARIO, load_target, project_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ _PLANS_PER_LINE = 100
 @click.option("--generate", type=int, metavar="N", help="Run N generated sequences of each kind.")
 @click.option("--seed", default=1, metavar="N", show_default=True, help="Seed of every run.")
 @click.option("--twice", is_flag=True, help="Run every plan twice; compare the traces.")
-@click.option("--jobs", type=int, metavar="N", help="Number of processes; default: the cores.")
+@click.option("--jobs", type=int, metavar="N", help="Plans at the same time; default: the cores.")
 @click.option("--stop-after", type=int, metavar="N", help="End after N failures.")
 @click.option("--save-test", type=click.Path(path_type=Path), help="Write the first failure as a test.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report as JSON.")
@@ -174,7 +174,6 @@ class _Named(NamedTuple):
 
 def _operator(target: str) -> _Named:
     """Find an operator, or a function that creates one."""
-    from steersman.cli.target import load_target
     from steersman.manager.operator import Operator
 
     found = load_target(target)
@@ -183,7 +182,8 @@ def _operator(target: str) -> _Named:
     if isfunction(found) and not signature(found).parameters and isinstance(found(), Operator):
         return _Named(target, found)
     raise click.BadParameter(
-        f"{target} is {type(found).__name__}: it must be an Operator, or a function without arguments that returns one"
+        f"{target} is {type(found).__name__}: it must be an Operator, or a function without arguments that returns one",
+        param_hint="MODULE:OPERATOR",
     )
 
 
@@ -206,7 +206,6 @@ def _default_target(scenario: _Found) -> str:
 
 def _scenario(text: str) -> _Found:
     """Find a scenario, and the invariants of its module."""
-    from steersman.cli.target import load_target
     from steersman.simulation.invariants import Invariant
 
     module_name, colon, name = text.partition(":")
@@ -214,9 +213,10 @@ def _scenario(text: str) -> _Found:
         raise click.UsageError(f"{text!r} is not MODULE:SCENARIO, such as tests.scenarios:rollout")
     found = load_target(text, "MODULE:SCENARIO")
     if not iscoroutinefunction(found):
-        raise click.UsageError(
-            f"{text} is not an async function that takes the cluster, but of the type {type(found).__name__}"
+        raise click.BadParameter(
+            f"{text} is {type(found).__name__}, not an async function that takes the cluster", param_hint=SCENARIO
         )
+    module_name, _, name = text.partition(":")
     module = sys.modules[module_name]
     invariants = {name: value for name, value in vars(module).items() if isinstance(value, Invariant)}
     return _Found(module, name, found, invariants)

@@ -53,7 +53,7 @@ class Volume:
     read_only: bool = False
 
 
-def parsed(settings: Mapping[str, Any]) -> JsonObject:
+def parsed(settings: Mapping[str, object]) -> JsonObject:
     """Return the settings of a deployment by their keys, each as the field of a `Shape` has it."""
     found = {}
     for key, value in settings.items():
@@ -78,39 +78,39 @@ def _meant(key: str, known: tuple[str, ...]) -> str:
 # Values.
 
 
-def _text(value: Any, place: str) -> str:
+def _text(value: object, place: str) -> str:
     if not isinstance(value, str) or not value:
         raise _wrong(place, f"must be a text, not {value!r}")
     return value
 
 
-def _whole(value: Any, place: str) -> int:
+def _whole(value: object, place: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise _wrong(place, f"must be a whole number, not {value!r}")
     return value
 
 
-def _flag(value: Any, place: str) -> bool:
+def _flag(value: object, place: str) -> bool:
     if not isinstance(value, bool):
         raise _wrong(place, f"must be true or false, not {value!r}")
     return value
 
 
-def _items(value: Any, place: str) -> Iterator[tuple[str, Any]]:
+def _items(value: object, place: str) -> Iterator[tuple[str, object]]:
     """Yield the items of an array, each with its place."""
     if not isinstance(value, list):
         raise _wrong(place, f"must be an array, not {value!r}")
     return ((f"{place}[{number}]", item) for number, item in enumerate(value))
 
 
-def _members(value: Any, place: str) -> Iterator[tuple[str, str, Any]]:
+def _members(value: object, place: str) -> Iterator[tuple[str, str, object]]:
     """Yield the members of a table, each with its place."""
     if not isinstance(value, dict):
         raise _wrong(place, f"must be a table, not {value!r}")
     return ((key, f"{place}.{key}", inner) for key, inner in value.items())
 
 
-def _table(value: Any, place: str, readers: "Mapping[str, _Reader]") -> JsonObject:
+def _table(value: object, place: str, readers: "Mapping[str, _Reader]") -> JsonObject:
     """Read a table with a fixed set of keys."""
     found = {}
     for key, inner_place, inner in _members(value, place):
@@ -120,7 +120,7 @@ def _table(value: Any, place: str, readers: "Mapping[str, _Reader]") -> JsonObje
     return found
 
 
-def _name(value: Any, place: str) -> str:
+def _name(value: object, place: str) -> str:
     """Read the name of an object."""
     if faults := subdomain_faults(_text(value, place)):
         raise _wrong(place, f"is {value!r}, which is not the name of an object: {faults[0]}")
@@ -138,11 +138,11 @@ def _one_of(table: JsonObject, place: str, names: tuple[str, ...]) -> str:
 # Settings.
 
 
-def _texts(value: Any, place: str) -> tuple[str, ...]:
+def _texts(value: object, place: str) -> tuple[str, ...]:
     return tuple(_text(item, inner) for inner, item in _items(value, place))
 
 
-def _arguments(value: Any, place: str) -> tuple[str, ...]:
+def _arguments(value: object, place: str) -> tuple[str, ...]:
     for inner, item in _items(value, place):
         option = _text(item, inner).partition("=")[0]
         if option in _OWN_OPTIONS:
@@ -150,11 +150,11 @@ def _arguments(value: Any, place: str) -> tuple[str, ...]:
     return _texts(value, place)
 
 
-def _pull_secrets(value: Any, place: str) -> tuple[JsonObject, ...]:
+def _pull_secrets(value: object, place: str) -> tuple[JsonObject, ...]:
     return tuple({"name": _name(item, inner)} for inner, item in _items(value, place))
 
 
-def _environment(value: Any, place: str) -> tuple[JsonObject, ...]:
+def _environment(value: object, place: str) -> tuple[JsonObject, ...]:
     made = []
     for name, inner, given in _members(value, place):
         if not _ENV_NAME.fullmatch(name):
@@ -163,7 +163,7 @@ def _environment(value: Any, place: str) -> tuple[JsonObject, ...]:
     return tuple(made)
 
 
-def _variable(value: Any, place: str) -> JsonObject:
+def _variable(value: object, place: str) -> JsonObject:
     if isinstance(value, bool):
         return {"value": "true" if value else "false"}
     if isinstance(value, str | int | float):
@@ -185,7 +185,7 @@ def _optional(table: JsonObject) -> JsonObject:
     return {"optional": table["optional"]} if "optional" in table else {}
 
 
-def _environment_from(value: Any, place: str) -> tuple[JsonObject, ...]:
+def _environment_from(value: object, place: str) -> tuple[JsonObject, ...]:
     readers = {"secret": _name, "config_map": _name, "prefix": _text, "optional": _flag}
     made = []
     for inner, item in _items(value, place):
@@ -197,11 +197,11 @@ def _environment_from(value: Any, place: str) -> tuple[JsonObject, ...]:
     return tuple(made)
 
 
-def _resources(value: Any, place: str) -> JsonObject:
+def _resources(value: object, place: str) -> JsonObject:
     return _table(value, place, {"requests": _amounts, "limits": _amounts})
 
 
-def _amounts(value: Any, place: str) -> dict[str, str]:
+def _amounts(value: object, place: str) -> dict[str, str]:
     made = {}
     for name, inner, amount in _members(value, place):
         if faults := qualified_name_faults(name):
@@ -216,7 +216,7 @@ def _amounts(value: Any, place: str) -> dict[str, str]:
     return made
 
 
-def _labels(value: Any, place: str) -> dict[str, str]:
+def _labels(value: object, place: str) -> dict[str, str]:
     made = {}
     for key, inner, text in _members(value, place):
         if not isinstance(text, str):
@@ -227,7 +227,7 @@ def _labels(value: Any, place: str) -> dict[str, str]:
     return made
 
 
-def _tolerations(value: Any, place: str) -> tuple[JsonObject, ...]:
+def _tolerations(value: object, place: str) -> tuple[JsonObject, ...]:
     readers = {"key": _text, "operator": _text, "value": _text, "effect": _text, "toleration_seconds": _whole}
     made = []
     for inner, item in _items(value, place):
@@ -252,7 +252,7 @@ def _check_toleration(table: JsonObject, place: str) -> None:
         raise _wrong(f"{place}.toleration_seconds", "has a meaning only with the effect NoExecute")
 
 
-def _volumes(value: Any, place: str) -> dict[str, Volume]:
+def _volumes(value: object, place: str) -> dict[str, Volume]:
     made = {}
     for folder, inner, given in _members(value, place):
         if not folder.startswith("/") or ":" in folder or folder == "/":
@@ -261,7 +261,7 @@ def _volumes(value: Any, place: str) -> dict[str, Volume]:
     return made
 
 
-def _volume(value: Any, place: str) -> Volume:
+def _volume(value: object, place: str) -> Volume:
     kinds: dict[str, _Reader] = {
         "claim": _name,
         "secret": _name,
@@ -289,7 +289,7 @@ def _volume_source(kind: str, given: Any) -> JsonObject:
     return source
 
 
-def _size(value: Any, place: str) -> str:
+def _size(value: object, place: str) -> str:
     return _amounts({"storage": value}, place)["storage"]
 
 

@@ -25,7 +25,7 @@ _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "
 
 
 def compile_rules(
-    schema: Mapping[str, Any],
+    schema: Mapping[str, object],
     *,
     max_cardinality: int | None = 1,
     is_root: bool = False,
@@ -74,7 +74,7 @@ class _Scope:
     objects: Mapping[str, Declaration]
     shape: Shape
 
-    def variables(self, rule: Mapping[str, Any]) -> dict[str, CelType]:
+    def variables(self, rule: Mapping[str, object]) -> dict[str, CelType]:
         """Return the types of ``self`` and ``oldSelf``."""
         old = optional_of(self.declared.type) if rule.get("optionalOldSelf") else self.declared.type
         return {"self": self.declared.type, "oldSelf": old}
@@ -206,7 +206,7 @@ class _Compiler:
         )
 
     def _program(
-        self, place: int, rule: Mapping[str, Any], checked: CheckedExpression, scope: "_Scope"
+        self, place: int, rule: Mapping[str, object], checked: CheckedExpression, scope: "_Scope"
     ) -> Program | None:
         if checked.root is None:
             return self._refuse(place, "rule", rule, f"compilation failed: {checked.problem}")
@@ -234,7 +234,7 @@ class _Compiler:
         self._observe(place, name, "estimated messageExpression cost", program.estimated_cost)
         return program
 
-    def _refuse(self, place: int, name: str, rule: Mapping[str, Any], detail: str) -> Program | None:
+    def _refuse(self, place: int, name: str, rule: Mapping[str, object], detail: str) -> Program | None:
         self._report(place, name, f"Invalid value: {_rule_text(rule)}: {detail}")
         return None
 
@@ -268,7 +268,7 @@ class _Compiler:
             )
 
 
-def _rule_text(rule: Mapping[str, Any]) -> str:
+def _rule_text(rule: Mapping[str, object]) -> str:
     """Write a rule as Go prints it in errors."""
     parts = (
         ("Rule", rule.get("rule") or ""),

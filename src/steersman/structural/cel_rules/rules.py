@@ -67,7 +67,7 @@ class Rule:
         """How errors name the rule."""
         return self.message or self.text
 
-    def values(self, value: Any, old: Any, *, for_message: bool = False) -> tuple[Any, Any]:
+    def values(self, value: object, old: object, *, for_message: bool = False) -> tuple[Any, Any]:
         """Return ``self`` and ``oldSelf`` as the rule sees them; its message never sees ``oldSelf`` as an optional."""
         current = self.shape.wrap(value)
         if old is ABSENT:
@@ -76,7 +76,7 @@ class Rule:
         earlier = self.shape.wrap(old)
         return current, Present(earlier) if self.optional_old and not for_message else earlier
 
-    def measure(self, value: Any, old: Any) -> int:
+    def measure(self, value: object, old: object) -> int:
         """Evaluate exactly, and return the cost."""
         meter = Meter()
         try:
@@ -103,7 +103,7 @@ class CompiledRules:
     estimated_cost: int = 0
     uses_old_self: bool = False
 
-    def check(self, value: Any, old: Any = ABSENT, *, budget: Budget) -> list[RuleFailure]:
+    def check(self, value: object, old: object = ABSENT, *, budget: Budget) -> list[RuleFailure]:
         """Check every rule; rules on ``oldSelf`` only where there is an earlier value."""
         failures: list[RuleFailure] = []
         if value is None or not self.rules:
@@ -127,7 +127,7 @@ class CompiledRules:
         """Return a failure for another reason than that a rule does not hold: the type replaces the value."""
         return RuleFailure("", f"Invalid value: {quoted(self.type)}: {detail}")
 
-    def _check_exactly(self, rule: Rule, value: Any, old: Any, budget: Budget) -> RuleFailure | None:
+    def _check_exactly(self, rule: Rule, value: object, old: object, budget: Budget) -> RuleFailure | None:
         meter = Meter()
         holds: Any = None
         error: EvaluationError | CostExceeded | None = None
@@ -157,7 +157,7 @@ class CompiledRules:
             )
         return self._failure(f"{error} evaluating rule: {rule.shown}")
 
-    def _broken(self, rule: Rule, value: Any, old: Any, budget: Budget) -> RuleFailure:
+    def _broken(self, rule: Rule, value: object, old: object, budget: Budget) -> RuleFailure:
         can_ratchet = not rule.uses_old
         try:
             detail = _message(rule, value, old, budget)
@@ -171,7 +171,7 @@ class CompiledRules:
         return RuleFailure(rule.field, _MESSAGES[rule.reason](shown, detail), rule.reason or INVALID, can_ratchet)
 
 
-def _surely_holds(rule: Rule, value: Any, old: Any, budget: Budget) -> bool:
+def _surely_holds(rule: Rule, value: object, old: object, budget: Budget) -> bool:
     """Run the generated code, if the budget allows it; if it cannot decide, the interpreter does."""
     if rule.fast is None or budget.free < rule.most:
         return False
@@ -189,7 +189,7 @@ class _NoFurther(Exception):  # noqa: N818 - named as the event
     """The message of a rule cost too much; nothing more may run."""
 
 
-def _message(rule: Rule, value: Any, old: Any, budget: Budget) -> str | None:
+def _message(rule: Rule, value: object, old: object, budget: Budget) -> str | None:
     """Evaluate the message expression; ``None`` if the result is not a usable text."""
     if rule.message_program is None:
         return None

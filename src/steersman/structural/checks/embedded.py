@@ -1,7 +1,5 @@
 """Resources inside resources: each has an `apiVersion`, a `kind` and good metadata."""
 
-from typing import Any
-
 from steersman.structural.checks.relative_errors import Check, MessageStyle, RelativeError
 from steersman.structural.schema import Structural
 from steersman.validation.field_errors import ErrorType, FieldError
@@ -12,7 +10,7 @@ from steersman.validation.wire_types import WireTypeError
 _SLASHES_OF_A_GROUP_VERSION = 1
 
 
-def _invalid(name: str, value: Any, detail: str) -> RelativeError:
+def _invalid(name: str, value: object, detail: str) -> RelativeError:
     error = RelativeError(ErrorType.INVALID, value, detail, MessageStyle.BESIDE)
     error.steps.append(name)
     return error
@@ -40,7 +38,7 @@ def _kind(value: str) -> list[RelativeError]:
     return [_invalid("kind", value, fault) for fault in kind_faults(value)]
 
 
-def _type_meta(name: str, value: Any) -> list[RelativeError]:
+def _type_meta(name: str, value: object) -> list[RelativeError]:
     if value.__class__ is not str:
         return [_invalid(name, value, "must be a string")]
     if not value:
@@ -48,7 +46,7 @@ def _type_meta(name: str, value: Any) -> list[RelativeError]:
     return _api_version(value) if name == "apiVersion" else _kind(value)
 
 
-def _metadata(value: Any) -> list[RelativeError]:
+def _metadata(value: object) -> list[RelativeError]:
     try:
         meta, _ = read_object_meta(value)
     except WireTypeError as error:
@@ -59,7 +57,7 @@ def _metadata(value: Any) -> list[RelativeError]:
     return [_of_error(error) for error in errors]
 
 
-def _check(value: Any) -> list[RelativeError] | None:
+def _check(value: object) -> list[RelativeError] | None:
     if value.__class__ is not dict:
         return None
     found = []

@@ -10,14 +10,14 @@ from steersman.structural.schema import Structural
 from steersman.validation.field_errors import ErrorType
 
 
-def _identity(value: Any) -> Any:
+def _identity(value: object) -> object:
     """Return what distinguishes items of a set: scalars by type and value, other values by their JSON text."""
     if value.__class__ in (dict, list):
         return json_text(value)
     return (value.__class__, value)
 
 
-def _duplicates(identities: list[Any]) -> list[int]:
+def _duplicates(identities: list[object]) -> list[int]:
     """Return the place where each repeated identity is met for the second time."""
     seen: dict[Any, int] = {}
     repeated = []
@@ -28,13 +28,13 @@ def _duplicates(identities: list[Any]) -> list[int]:
     return repeated
 
 
-def _duplicate(index: int, value: Any) -> RelativeError:
+def _duplicate(index: int, value: object) -> RelativeError:
     error = RelativeError(ErrorType.DUPLICATE, value, "", MessageStyle.BESIDE)
     error.steps.append(index)
     return error
 
 
-def _has_no_twins(identities: Iterable[Any], size: int) -> bool:
+def _has_no_twins(identities: Iterable[object], size: int) -> bool:
     """Return whether there are surely no duplicates. Python's equality is wider than JSON's, so True is certain."""
     try:
         return len(set(identities)) == size
@@ -42,14 +42,14 @@ def _has_no_twins(identities: Iterable[Any], size: int) -> bool:
         return False
 
 
-def _set_check(value: Any) -> list[RelativeError] | None:
+def _set_check(value: object) -> list[RelativeError] | None:
     if value.__class__ is not list or _has_no_twins(value, len(value)):
         return None
     repeated = _duplicates([_identity(item) for item in value])
     return [_duplicate(index, value[index]) for index in repeated] or None
 
 
-def map_key(node: Structural, item: Any) -> JsonObject | None:
+def map_key(node: Structural, item: object) -> JsonObject | None:
     """Return the fields of an item that make its key; defaults stand in for fields that are missing."""
     if item.__class__ is not dict or node.items is None:
         return None
@@ -70,7 +70,7 @@ def _differ_in(name: str, items: list[Any]) -> bool:
         return False
 
 
-def _stranger(value: list[Any]) -> list[RelativeError] | None:
+def _stranger(value: list[object]) -> list[RelativeError] | None:
     """Return an error about the first item that is not an object; nulls are left to the type check."""
     for index, item in enumerate(value):
         if item is not None and item.__class__ is not dict:
@@ -92,7 +92,7 @@ def _map_check(node: Structural) -> Check:
         # A single key is compared as it is, several as their JSON text, where 1 and 1.0 are the same.
         return json_text(key) if len(names) > 1 or not key else _identity(key[names[0]])
 
-    def check(value: Any) -> list[RelativeError] | None:
+    def check(value: object) -> list[RelativeError] | None:
         if value.__class__ is not list or _differ_in(names[0], value):
             return None
         if found := _stranger(value):

@@ -56,7 +56,7 @@ def list_size_check(node: Structural) -> Check | None:
     if not fewest and most is None:
         return None
 
-    def check(value: list[Any]) -> list[RelativeError] | None:
+    def check(value: list[object]) -> list[RelativeError] | None:
         size = len(value)
         if fewest and size < fewest:
             return [RelativeError(ErrorType.INVALID, size, f"should have at least {fewest} items")]
@@ -165,7 +165,7 @@ def _items_check(node: Structural) -> Check | None:
     if not any(table.values()):
         return None
 
-    def check(value: list[Any]) -> list[RelativeError] | None:
+    def check(value: list[object]) -> list[RelativeError] | None:
         found: list[RelativeError] | None = None
         for index, item in enumerate(value):
             inner_check = table[item.__class__]
@@ -176,7 +176,7 @@ def _items_check(node: Structural) -> Check | None:
     return check
 
 
-def match_count(node: Structural, value: Any) -> int:
+def match_count(node: Structural, value: object) -> int:
     """Count the successful checks, as the OpenAPI library does to choose whose errors to show."""
     if value is None:
         return 0
@@ -194,12 +194,14 @@ def match_count(node: Structural, value: Any) -> int:
     return count
 
 
-def _best(alternatives: tuple[Structural, ...], value: Any, results: list[list[RelativeError]]) -> list[RelativeError]:
+def _best(
+    alternatives: tuple[Structural, ...], value: object, results: list[list[RelativeError]]
+) -> list[RelativeError]:
     counts = [match_count(node, value) for node in alternatives]
     return results[counts.index(max(counts))]
 
 
-def _any_of(node: Structural, value: Any, run: Run) -> list[RelativeError]:
+def _any_of(node: Structural, value: object, run: Run) -> list[RelativeError]:
     results = []
     for part in node.any_of:
         found = run(part, value)
@@ -209,7 +211,7 @@ def _any_of(node: Structural, value: Any, run: Run) -> list[RelativeError]:
     return [_anywhere("must validate at least one schema (anyOf)"), *_best(node.any_of, value, results)]
 
 
-def _one_of(node: Structural, value: Any, run: Run) -> list[RelativeError]:
+def _one_of(node: Structural, value: object, run: Run) -> list[RelativeError]:
     results = [run(part, value) or [] for part in node.one_of]
     good = sum(not found for found in results)
     if good == 1:
@@ -220,7 +222,7 @@ def _one_of(node: Structural, value: Any, run: Run) -> list[RelativeError]:
     return [none, *_best(node.one_of, value, results)]
 
 
-def _all_of(node: Structural, value: Any, run: Run) -> list[RelativeError]:
+def _all_of(node: Structural, value: object, run: Run) -> list[RelativeError]:
     results = [run(part, value) or [] for part in node.all_of]
     good = sum(not found for found in results)
     if good == len(results):
@@ -229,7 +231,7 @@ def _all_of(node: Structural, value: Any, run: Run) -> list[RelativeError]:
     return [*(error for found in results for error in found), _anywhere(text)]
 
 
-def combination_errors(node: Structural, value: Any, run: Run) -> list[RelativeError]:
+def combination_errors(node: Structural, value: object, run: Run) -> list[RelativeError]:
     """Return the errors of `anyOf`, `oneOf`, `allOf` and `not` about a value."""
     found: list[RelativeError] = []
     if node.any_of:
@@ -249,7 +251,7 @@ def _combination_check(node: Structural) -> Check | None:
     parts = (*node.any_of, *node.one_of, *node.all_of, *((node.negated,) if node.negated is not None else ()))
     tables = {id(part): table_of(part) for part in parts}
 
-    def run(part: Structural, value: Any) -> list[RelativeError] | None:
+    def run(part: Structural, value: object) -> list[RelativeError] | None:
         check = tables[id(part)][value.__class__]
         return check(value) if check is not None else None
 

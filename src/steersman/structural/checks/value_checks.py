@@ -3,7 +3,6 @@
 import math
 import struct
 from collections.abc import Callable
-from typing import Any
 
 import re2
 
@@ -81,7 +80,7 @@ def enum_check(node: Structural) -> Check | None:
     # Go compares after conversion: a fraction is cut off before it meets an integer.
     integers = {value for value in allowed if value.__class__ is int}
 
-    def check(value: Any) -> list[RelativeError] | None:
+    def check(value: object) -> list[RelativeError] | None:
         if value in nested if value.__class__ in (dict, list) else (value.__class__ is bool, value) in plain:
             return None
         if value.__class__ is float and _as_integer(value) in integers:
@@ -141,7 +140,7 @@ def first_of(checks: list[Check]) -> Check | None:
     if len(checks) <= 1:
         return checks[0] if checks else None
 
-    def check(value: Any) -> list[RelativeError] | None:
+    def check(value: object) -> list[RelativeError] | None:
         for part in checks:
             if found := part(value):
                 return found
@@ -157,7 +156,7 @@ def all_of(checks: list[Check]) -> Check | None:
     first, *others = checks
     rest = all_of(others) or first
 
-    def check(value: Any) -> list[RelativeError] | None:
+    def check(value: object) -> list[RelativeError] | None:
         found, more = first(value), rest(value)
         if not more:
             return found
@@ -242,7 +241,7 @@ def _limit_check(keeps: Callable[[float], bool], detail: str) -> Check:
     return lambda value: None if keeps(value) else [RelativeError(ErrorType.INVALID, value, detail)]
 
 
-def _always(value: Any, detail: str, style: MessageStyle) -> Check:
+def _always(value: object, detail: str, style: MessageStyle) -> Check:
     return lambda _: [RelativeError(ErrorType.INVALID, value, detail, style)]
 
 

@@ -4,7 +4,6 @@ Subtrees of the schema without such nodes are never entered.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from steersman.structural.checks.relative_errors import Check, MapKey, RelativeError, gather
 from steersman.structural.checks.value_checks import all_of
@@ -19,7 +18,7 @@ def _into_fields(node: Structural, of_node: OfNode) -> Check | None:
     if not walks:
         return None
 
-    def check(value: Any) -> list[RelativeError] | None:
+    def check(value: object) -> list[RelativeError] | None:
         if value.__class__ is not dict:
             return None
         found: list[RelativeError] | None = None
@@ -37,7 +36,7 @@ def _into_others(node: Structural, of_node: OfNode) -> Check | None:
     if walk is None:
         return None
 
-    def check(value: Any) -> list[RelativeError] | None:
+    def check(value: object) -> list[RelativeError] | None:
         if value.__class__ is not dict:
             return None
         found: list[RelativeError] | None = None
@@ -54,7 +53,7 @@ def _into_list(node: Structural, of_node: OfNode) -> Check | None:
     if walk is None:
         return None
 
-    def check(value: Any) -> list[RelativeError] | None:
+    def check(value: object) -> list[RelativeError] | None:
         if value.__class__ is not list:
             return None
         found: list[RelativeError] | None = None

@@ -14,7 +14,7 @@ class _AccessError(Exception):
     """A path leads through a value of a wrong type; the text is Kubernetes'."""
 
 
-def _read(obj: Any, path: str, wanted: type) -> Any:
+def _read(obj: object, path: str, wanted: type) -> Any:
     """Return the value at a path; `None` if there is none."""
     steps = path.removeprefix(".").split(".")
     value, walked = obj, ""
@@ -36,7 +36,7 @@ def _read(obj: Any, path: str, wanted: type) -> Any:
     return value
 
 
-def _count_errors(obj: Any, path: str) -> list[FieldError]:
+def _count_errors(obj: object, path: str) -> list[FieldError]:
     try:
         count = _read(obj, path, int) or 0
     except _AccessError as error:

@@ -1,6 +1,6 @@
 """The structure of a CustomResourceDefinition, field by field, as the server reads and writes it."""
 
-from typing import Any, Final
+from typing import Final
 
 from steersman.json_types import JsonObject
 from steersman.validation.object_meta import OBJECT_META
@@ -52,13 +52,13 @@ _SCHEMA = Record("JSONSchemaProps")
 _INNER = Record("JSONSchemaProps", restarts=True)
 
 
-def _read_items(value: Any, path: str, reading: Reading) -> Any:
+def _read_items(value: object, path: str, reading: Reading) -> object:
     if value.__class__ is list:
         return [_INNER.read(part, f"{path}[{index}]", reading) for index, part in enumerate(value)]
     return _INNER.read(value, path, reading)
 
 
-def _read_schema_or_bool(value: Any, path: str, reading: Reading) -> Any:
+def _read_schema_or_bool(value: object, path: str, reading: Reading) -> object:
     return value if value.__class__ is bool else _INNER.read(value, path, reading)
 
 

@@ -9,7 +9,7 @@ are leases, which describe processes.
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -56,7 +56,7 @@ def normalised_texts(documents: Iterable[JsonObject], present: Iterable[JsonObje
     return sorted(json_text(placeholders.replace(one)) for one in documents)
 
 
-def json_text(document: JsonObject) -> str:
+def json_text(document: object) -> str:
     """Return an object as indented text, with its keys in order."""
     return msgspec.json.format(msgspec.json.encode(document, order="sorted"), indent=2).decode()
 
@@ -107,7 +107,7 @@ class Placeholders:
         values = "|".join(sorted(map(re.escape, self._assigned), key=len, reverse=True))
         return re.compile(rf"(?<![\w-])({values})(?![\w-])") if values else None
 
-    def replace(self, value: Any) -> Any:
+    def replace(self, value: object) -> object:
         """Return a JSON value with everything replaced that differs between runs."""
         match value:
             case str():

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Raw
 
@@ -95,7 +95,7 @@ def request_of(body: bytes) -> AdmissionRequest:
     return request
 
 
-def allowed(uid: str, warnings: Sequence[str] = (), patch: Sequence[Mapping[str, Any]] = ()) -> bytes:
+def allowed(uid: str, warnings: Sequence[str] = (), patch: Sequence[Mapping[str, object]] = ()) -> bytes:
     """Return the response that allows a write, with a JSON patch if the object was changed."""
     response: JsonObject = {"uid": uid, "allowed": True, **_warnings(warnings)}
     if patch:

@@ -48,7 +48,7 @@ class Conversions:
             response["result"] = {"status": "Failure", "message": str(error), "reason": "BadRequest", "code": 400}
         return encode_json({"apiVersion": API_VERSION, "kind": "ConversionReview", "response": response})
 
-    def _convert(self, document: Any, api_version: str) -> JsonObject:
+    def _convert(self, document: object, api_version: str) -> JsonObject:
         if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
             raise ConversionError("the review contains something that is not an object with metadata")
         group = str(document.get("apiVersion")).rpartition("/")[0]

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import duplicate, invalid, not_supported, required, too_many
+from steersman.validation.field_errors import Errors, duplicate, invalid, not_supported, required, too_many
 from steersman.validation.names import path_segment_faults
 
 OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")

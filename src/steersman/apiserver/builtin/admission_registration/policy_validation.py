@@ -10,12 +10,11 @@ from steersman.apiserver.builtin.admission_registration.match_validation import 
     expression_errors,
     match_resources_errors,
 )
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import qualified_errors, required_name, subdomain_errors
 from steersman.golang.empty_values import same_content
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, duplicate, forbidden, invalid, not_supported, required
 from steersman.validation.names import kind_faults, path_segment_faults
 
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")

@@ -1,7 +1,5 @@
 """Validation of webhook configurations."""
 
-from urllib.parse import urlsplit
-
 from steersman.apiserver.builtin.admission_registration.match_validation import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
@@ -9,19 +7,18 @@ from steersman.apiserver.builtin.admission_registration.match_validation import 
     condition_errors,
     rule_errors,
 )
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import subdomain_errors
 from steersman.apiserver.builtin.common.numbers import PORT_RULE, port_errors
 from steersman.golang.equality import json_equal
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import duplicate, invalid, not_supported, required
+from steersman.structural.crd.conversion import url_errors
+from steersman.validation.field_errors import Errors, duplicate, invalid, not_supported, required
 from steersman.validation.names import dns1035_faults, subdomain_faults
 
 _NO_EFFECTS = ("None", "NoneOnDryRun")
 _REVIEWS = ("v1", "v1beta1")
 _REINVOCATIONS = ("IfNeeded", "Never")
-_FORM = "; desired format: https://host[/path]"
 _SECONDS = (1, 30)
 _FEWEST_PARTS = 3
 
@@ -83,28 +80,8 @@ def client_errors(config: JsonObject, path: str) -> Errors:
     if (url is None) == (service is None):
         return [required(path, "exactly one of url or service is required")]
     if url is not None:
-        return _url_errors(url, f"{path}.url")
+        return url_errors(url, f"{path}.url")
     return _service_errors(service or {}, f"{path}.service")
-
-
-def _url_errors(url: str, field: str) -> Errors:
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        return [required(field, f"url must be a valid URL: {error}{_FORM}")]
-    errors: Errors = []
-    if parts.scheme != "https":
-        errors.append(invalid(field, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}"))
-    user, at, host = parts.netloc.rpartition("@")
-    if not host:
-        errors.append(invalid(field, host, f"host must be specified{_FORM}"))
-    if at:
-        errors.append(invalid(field, user, "user information is not permitted in the URL"))
-    if parts.fragment:
-        errors.append(invalid(field, parts.fragment, "fragments are not permitted in the URL"))
-    if parts.query:
-        errors.append(invalid(field, parts.query, "query parameters are not permitted in the URL"))
-    return errors
 
 
 def _service_errors(service: JsonObject, path: str) -> Errors:

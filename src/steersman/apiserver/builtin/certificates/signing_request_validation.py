@@ -5,9 +5,8 @@ import binascii
 import re
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, duplicate, forbidden, invalid, not_supported, required
 
 _SHORTEST = 600
 _USAGES = (

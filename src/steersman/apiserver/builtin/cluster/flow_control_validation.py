@@ -2,9 +2,8 @@
 
 from math import ceil, log2
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, forbidden, invalid, not_supported, required
 
 _TYPES = ("Exempt", "Limited")
 _RESPONSES = ("Queue", "Reject")

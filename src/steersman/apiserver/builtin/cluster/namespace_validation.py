@@ -1,8 +1,7 @@
 """Validation of Namespaces."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid
+from steersman.validation.field_errors import Errors, invalid
 
 
 def namespace_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:

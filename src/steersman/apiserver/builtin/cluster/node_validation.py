@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.internal_form import internal_form
 from steersman.apiserver.builtin.common.names import cidr_errors, qualified_errors
 from steersman.apiserver.builtin.common.node_selectors import TAINT_EFFECTS
 from steersman.apiserver.builtin.common.quantities import quantity_errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import ErrorType, FieldError, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, ErrorType, FieldError, forbidden, invalid, not_supported, required
 from steersman.validation.names import label_value_faults
 
 

@@ -1,8 +1,7 @@
 """Validation of PriorityClasses."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import forbidden, invalid, not_supported
+from steersman.validation.field_errors import Errors, forbidden, invalid, not_supported
 
 _IMMUTABLE = "field is immutable"
 _SYSTEM = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}

@@ -1,10 +1,9 @@
 """Validation of RuntimeClasses."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import label_errors, required_name
 from steersman.apiserver.builtin.common.quantities import quantity_errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid
+from steersman.validation.field_errors import Errors, invalid
 
 _IMMUTABLE = "field is immutable"
 

@@ -13,7 +13,7 @@ UNSET = "<unset>"
 _SHOWN = 3
 
 
-def at(obj: Any, *path: str, default: Any = None) -> Any:
+def at(obj: object, *path: str, default: object = None) -> Any:
     """Return the value at a path, or the default where there is none."""
     for name in path:
         if obj.__class__ is not dict or obj.get(name) is None:
@@ -22,7 +22,7 @@ def at(obj: Any, *path: str, default: Any = None) -> Any:
     return obj
 
 
-def field(*path: str, default: Any = "") -> Cell:
+def field(*path: str, default: object = "") -> Cell:
     """Return a cell that shows one field."""
 
     def cell(obj: JsonObject, _now: datetime) -> Any:

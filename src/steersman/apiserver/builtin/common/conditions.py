@@ -3,10 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import duplicate, invalid, not_supported, required, too_long
+from steersman.validation.field_errors import Errors, duplicate, invalid, not_supported, required, too_long
 
 _STATUSES = ("False", "True", "Unknown")
 _REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"

@@ -43,7 +43,7 @@ _SCALARS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _value(kind: str, value: Any) -> Any:
+def _value(kind: str, value: Any) -> object:
     if kind.startswith("[]"):
         return [_value(kind[2:], item) for item in value] if value is not None else None
     if kind.startswith("*"):
@@ -69,7 +69,7 @@ def internal_pod_spec(spec: JsonObject) -> GoStruct:
     return internal_form("PodSpec", {**spec, "securityContext": {**(spec.get("securityContext") or {}), **moved}})
 
 
-def _sorted(value: Any) -> Any:
+def _sorted(value: Any) -> object:
     """Return a value with sorted maps; structs keep the order of their fields."""
     if value.__class__ is GoStruct:
         return {key: _sorted(item) for key, item in value.items()}

@@ -1,12 +1,9 @@
 """Validation of label selectors inside built-in kinds; ``resources/label_selectors`` evaluates them."""
 
-from typing import Any
-
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import label_value_errors, labels_errors, qualified_errors
 from steersman.golang.text import GoStruct
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import forbidden, invalid, required
+from steersman.validation.field_errors import Errors, forbidden, invalid, required
 
 _SETS = ("In", "NotIn")
 _PRESENCE = ("Exists", "DoesNotExist")
@@ -40,7 +37,7 @@ def _requirement_errors(requirement: JsonObject, path: str) -> Errors:
     return errors
 
 
-def quoted_selector(selector: JsonObject | None) -> Any:
+def quoted_selector(selector: JsonObject | None) -> object:
     """Return a selector as error messages quote it, in the order of Go's fields."""
     if selector is None:
         return None

@@ -4,9 +4,8 @@ import ipaddress
 import re
 from collections.abc import Callable, Mapping
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, required
+from steersman.validation.field_errors import Errors, invalid, required
 from steersman.validation.names import label_faults, label_value_faults, qualified_name_faults, subdomain_faults
 
 _PORT_NAME_LIMIT = 15

@@ -1,9 +1,8 @@
 """Validation of node selectors, which pods and PersistentVolumes have, and the effects of taints."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import label_value_errors, qualified_errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import forbidden, invalid, required
+from steersman.validation.field_errors import Errors, forbidden, invalid, required
 
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 

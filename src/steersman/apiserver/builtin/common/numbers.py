@@ -4,10 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import port_name_faults
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, not_supported, required
+from steersman.validation.field_errors import Errors, invalid, not_supported, required
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 NEGATIVE = "must be greater than or equal to 0"
@@ -64,18 +63,18 @@ def count_or_percent_errors(value: Any, field: str) -> Errors:
     return [invalid(field, value, NEGATIVE)] if value < 0 else []
 
 
-def over_hundred_errors(value: Any, field: str) -> Errors:
+def over_hundred_errors(value: object, field: str) -> Errors:
     """Reject more than 100 percent."""
     if percent_of(value) > _HUNDRED:
         return [invalid(field, value, "must not be greater than 100%")]
     return []
 
 
-def percent_of(value: Any) -> int:
+def percent_of(value: object) -> int:
     """Return the number before the percent sign, and zero for a count."""
     return int(value[:-1]) if value.__class__ is str and re.fullmatch(r"[0-9]+%", value) else 0
 
 
-def is_zero(value: Any) -> bool:
+def is_zero(value: object) -> bool:
     """Return whether a count or percentage is zero."""
     return value == 0 or (value.__class__ is str and value.endswith("%") and percent_of(value) == 0)

@@ -2,12 +2,11 @@
 
 from functools import lru_cache
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.apiserver.builtin.common.numbers import NEGATIVE, NOT_POSITIVE
 from steersman.json_types import JsonObject
 from steersman.objects.quantity import Quantity
-from steersman.validation.field_errors import forbidden, invalid, required
+from steersman.validation.field_errors import Errors, forbidden, invalid, required
 
 _CONTAINER = frozenset({"cpu", "memory", "ephemeral-storage"})
 _QUOTA = frozenset(

@@ -1,9 +1,8 @@
 """Validation of ConfigMaps. Secrets share the limit of size, the rules for keys and immutability."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import config_key_faults
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import ErrorType, FieldError, forbidden, invalid, too_long
+from steersman.validation.field_errors import Errors, ErrorType, FieldError, forbidden, invalid, too_long
 
 _DATA_LIMIT = 1024 * 1024
 _FIXED = "field is immutable when `immutable` is set"

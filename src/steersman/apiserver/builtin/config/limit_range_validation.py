@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.apiserver.builtin.common.quantities import (
     container_resource_name_errors,
@@ -11,7 +10,7 @@ from steersman.apiserver.builtin.common.quantities import (
     resource_name_errors,
 )
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import FieldError, duplicate, forbidden, invalid, required
+from steersman.validation.field_errors import Errors, FieldError, duplicate, forbidden, invalid, required
 
 _PARTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
 _KNOWN_TYPES = ("Pod", "Container", "PersistentVolumeClaim")

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.quantities import quantity_errors, quota_resource_name_errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, required
+from steersman.validation.field_errors import Errors, invalid, required
 
 _SCOPES = frozenset(
     {

@@ -2,7 +2,6 @@
 
 import base64
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.config.config_map_validation import (
     data_errors,
     immutable_data_errors,
@@ -11,7 +10,7 @@ from steersman.apiserver.builtin.config.config_map_validation import (
 from steersman.errors import DecodeError
 from steersman.golang.strict_json import JSON_WORDS, decode_json
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, required
+from steersman.validation.field_errors import Errors, invalid, required
 
 _ACCOUNT = "kubernetes.io/service-account.name"
 #: Type of a Secret → the keys that it must have.

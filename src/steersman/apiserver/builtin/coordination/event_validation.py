@@ -1,13 +1,10 @@
 """Validation of Events of both API groups."""
 
-from typing import Any
-
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, required
+from steersman.validation.field_errors import Errors, invalid, required
 
 _OPEN_NAMESPACES = ("", "default")
 _SYSTEM_NAMESPACES = ("default", "kube-system")
@@ -81,7 +78,7 @@ def _series_errors(series: JsonObject | None) -> Errors:
     return errors
 
 
-#: Fields that cannot change, with their names in the core group. Kubernetes checks the reason twice.
+#: Fields that cannot change, with their names in the core group.
 _FIXED = (
     ("regarding", "involvedObject"),
     ("reason", "reason"),
@@ -90,7 +87,6 @@ _FIXED = (
     ("deprecatedFirstTimestamp", "firstTimestamp"),
     ("deprecatedLastTimestamp", "lastTimestamp"),
     ("deprecatedCount", "count"),
-    ("reason", "reason"),
     ("type", "type"),
     ("eventTime", "eventTime"),
     ("action", "action"),
@@ -110,7 +106,7 @@ def _immutable_field_errors(obj: JsonObject, old: JsonObject) -> Errors:
     return errors
 
 
-def _quoted(value: Any) -> Any:
+def _quoted(value: object) -> object:
     if not isinstance(value, dict):
         return "" if value is None else value
     names = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")

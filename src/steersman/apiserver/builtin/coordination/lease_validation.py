@@ -1,9 +1,8 @@
 """Validation of Leases."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.numbers import negative_errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid
+from steersman.validation.field_errors import Errors, invalid
 
 
 def lease_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import (
     address_errors,
     endpoint_address_errors,
@@ -14,7 +13,7 @@ from steersman.apiserver.builtin.common.names import (
 from steersman.apiserver.builtin.common.numbers import port_errors, protocol_errors
 from steersman.golang.empty_values import same_content
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import duplicate, invalid, not_supported, required, too_many
+from steersman.validation.field_errors import Errors, duplicate, invalid, not_supported, required, too_many
 
 _TYPES = ("FQDN", "IPv4", "IPv6")
 _MOST_ENDPOINTS = 1000

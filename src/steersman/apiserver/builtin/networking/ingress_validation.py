@@ -1,6 +1,5 @@
 """Validation of Ingresses and IngressClasses."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import (
     domain_prefixed_errors,
     host_errors,
@@ -13,7 +12,7 @@ from steersman.apiserver.builtin.common.names import (
 from steersman.apiserver.builtin.common.numbers import port_errors
 from steersman.apiserver.builtin.networking.service_validation import balancer_status_errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, forbidden, invalid, not_supported, required
 from steersman.validation.names import path_segment_faults
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")

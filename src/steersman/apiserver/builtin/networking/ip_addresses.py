@@ -3,12 +3,11 @@
 import ipaddress
 import re
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import ADDRESS_RULE, parsed_address
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.golang.empty_values import same_content
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, required
+from steersman.validation.field_errors import Errors, invalid, required
 
 _LEADING_ZERO = re.compile(r"(?:^|\.)0\d")
 

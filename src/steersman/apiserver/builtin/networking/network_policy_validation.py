@@ -4,12 +4,11 @@ import ipaddress
 from collections.abc import Sequence
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import cidr_errors, port_name_faults
 from steersman.apiserver.builtin.common.numbers import port_errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, forbidden, invalid, not_supported, required
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _DIRECTIONS = ("Ingress", "Egress")

@@ -6,11 +6,10 @@ addresses of a Service cannot change later is a rule of ``service_validation``.
 
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import address_errors, parsed_address
 from steersman.apiserver.builtin.networking.service_types import HEADLESS_ADDRESS, is_headless
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import duplicate, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, duplicate, invalid, not_supported, required
 
 ADDRESSES = "spec.clusterIPs"
 _FAMILIES = ("IPv4", "IPv6")

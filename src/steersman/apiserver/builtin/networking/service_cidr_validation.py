@@ -1,10 +1,9 @@
 """Validation of ServiceCIDRs."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import cidr_errors
 from steersman.golang.empty_values import same_content
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, required
+from steersman.validation.field_errors import Errors, invalid, required
 
 _IMMUTABLE = "field is immutable"
 _MOST = 2

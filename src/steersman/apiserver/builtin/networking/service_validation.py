@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import (
     address_errors,
     cidr_errors,
@@ -25,6 +24,7 @@ from steersman.apiserver.builtin.networking.service_types import (
 from steersman.json_types import JsonObject
 from steersman.validation.field_errors import (
     OMITTED,
+    Errors,
     ErrorType,
     FieldError,
     duplicate,
@@ -104,7 +104,7 @@ def _port_list_errors(ports: Sequence[JsonObject]) -> Errors:
     return errors + _duplicate_errors(ports)
 
 
-def _quoted_port(protocol: Any, number: Any) -> str:
+def _quoted_port(protocol: object, number: object) -> str:
     """Return a port with only protocol and number set, as Go prints the struct."""
     return f'{{"Name":"","Protocol":"{protocol}","AppProtocol":null,"Port":{number},"TargetPort":0,"NodePort":0}}'
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.file_paths import backstep_errors, descending_path_errors
 from steersman.apiserver.builtin.common.names import label_errors, port_name_faults
 from steersman.apiserver.builtin.common.numbers import PROTOCOLS, port_errors, protocol_errors
@@ -12,6 +11,7 @@ from steersman.apiserver.builtin.pods.probe_validation import no_probe_errors, p
 from steersman.apiserver.builtin.pods.security_validation import container_security_errors
 from steersman.json_types import JsonObject
 from steersman.validation.field_errors import (
+    Errors,
     ErrorType,
     FieldError,
     duplicate,

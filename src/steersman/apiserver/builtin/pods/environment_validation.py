@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Collection, Sequence
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import (
     config_key_faults,
     env_name_errors,
@@ -11,7 +10,7 @@ from steersman.apiserver.builtin.common.names import (
     subdomain_errors,
 )
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, not_supported, required
+from steersman.validation.field_errors import Errors, invalid, not_supported, required
 
 #: All fields of the downward API; not each is allowed everywhere.
 _KNOWN_PATHS = frozenset(

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import label_errors, qualified_errors
 from steersman.apiserver.builtin.common.node_selectors import (
@@ -12,7 +11,7 @@ from steersman.apiserver.builtin.common.node_selectors import (
 )
 from steersman.apiserver.builtin.common.numbers import NOT_POSITIVE
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import duplicate, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, duplicate, invalid, not_supported, required
 from steersman.validation.names import label_value_faults
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -1,10 +1,9 @@
 """Requests and limits of a whole pod (``spec.resources``): defaults, and how they bound those of its containers."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.quantities import parse_quantity, requirements_errors
 from steersman.json_types import JsonObject
 from steersman.objects.quantity import Quantity
-from steersman.validation.field_errors import ErrorType, FieldError, forbidden, invalid, not_supported
+from steersman.validation.field_errors import Errors, ErrorType, FieldError, forbidden, invalid, not_supported
 
 _SUPPORTED = ("cpu", "hugepages-", "memory")
 #: Resources whose requests follow from those of the containers.

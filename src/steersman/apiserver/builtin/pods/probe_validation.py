@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import header_name_errors
 from steersman.apiserver.builtin.common.numbers import negative_errors, port_errors, port_or_name_errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, forbidden, invalid, not_supported, required
 
 _TIMES = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.internal_form import internal_form
 from steersman.apiserver.builtin.common.numbers import MAX_INT32, range_errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, duplicate, forbidden, invalid, not_supported, required
 
 _SYSCTL = r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
 _SYSCTL_LIMIT = 253

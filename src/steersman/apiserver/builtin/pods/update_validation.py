@@ -1,6 +1,5 @@
 """Validation of changes of pods: what may change in an existing pod, by subresource."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.internal_form import difference_text, internal_form, internal_pod_spec
 from steersman.apiserver.builtin.common.names import address_errors, subdomain_errors
 from steersman.apiserver.builtin.common.numbers import MAX_INT32, range_errors
@@ -9,7 +8,7 @@ from steersman.apiserver.builtin.pods.quality_of_service import quality_of_servi
 from steersman.apiserver.builtin.pods.validation import new_pod_errors, whole_pod_errors
 from steersman.golang.empty_values import same_content
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import forbidden, invalid, required
+from steersman.validation.field_errors import Errors, forbidden, invalid, required
 
 _MUTABLE_FIELDS = (
     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import (
     address_errors,
     annotations_errors,
@@ -26,7 +25,7 @@ from steersman.apiserver.builtin.pods.pod_resources import pod_resource_errors
 from steersman.apiserver.builtin.pods.security_validation import operating_system_errors, pod_security_errors
 from steersman.apiserver.builtin.pods.volume_validation import volume_errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, duplicate, forbidden, invalid, not_supported, required
 
 _RESTART = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from steersman.apiserver.builtin.common.documents import Errors
-from steersman.apiserver.builtin.common.file_paths import backstep_errors, descending_path_errors
+from steersman.apiserver.builtin.common.file_paths import backstep_errors, descending_path_errors, nfs_errors, requires
 from steersman.apiserver.builtin.common.names import label_errors, required_name
 from steersman.apiserver.builtin.common.quantities import parse_quantity
 from steersman.apiserver.builtin.pods.environment_validation import FILE_PATHS, field_ref_errors, resource_ref_errors
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, duplicate, forbidden, invalid, not_supported, required
 
 _MODE_RULE = "must be a number between 0 and 0777 (octal), both inclusive"
 _MAX_MODE = 0o777
@@ -93,20 +92,6 @@ def _downward(source: JsonObject, path: str) -> Errors:
     for item in source.get("items") or ():
         errors += _file_errors(item, path)
     return errors
-
-
-def _nfs(source: JsonObject, path: str) -> Errors:
-    errors: Errors = [required(f"{path}.{name}") for name in ("server", "path") if not source.get(name)]
-    if not (source.get("path") or "").startswith("/"):
-        errors.append(invalid(f"{path}.path", source.get("path") or "", "must be an absolute path"))
-    return errors
-
-
-def _needs(*names: str) -> Callable[[JsonObject, str], Errors]:
-    def check(source: JsonObject, path: str) -> Errors:
-        return [required(f"{path}.{name}") for name in names if not source.get(name)]
-
-    return check
 
 
 def _ephemeral(source: JsonObject, path: str) -> Errors:
@@ -194,32 +179,32 @@ def _anything(_source: JsonObject, _path: str) -> Errors:
 _SOURCES: dict[str, Callable[[JsonObject, str], Errors]] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,
-    "gitRepo": _needs("repository"),
-    "gcePersistentDisk": _needs("pdName"),
-    "awsElasticBlockStore": _needs("volumeID"),
+    "gitRepo": requires("repository"),
+    "gcePersistentDisk": requires("pdName"),
+    "awsElasticBlockStore": requires("volumeID"),
     "secret": _keyed("secretName"),
-    "nfs": _nfs,
-    "iscsi": _needs("targetPortal", "iqn"),
-    "glusterfs": _needs("endpoints", "path"),
+    "nfs": nfs_errors,
+    "iscsi": requires("targetPortal", "iqn"),
+    "glusterfs": requires("endpoints", "path"),
     "flocker": _anything,
-    "persistentVolumeClaim": _needs("claimName"),
-    "rbd": _needs("monitors", "image"),
-    "cinder": _needs("volumeID"),
-    "cephfs": _needs("monitors"),
-    "quobyte": _needs("registry", "volume"),
+    "persistentVolumeClaim": requires("claimName"),
+    "rbd": requires("monitors", "image"),
+    "cinder": requires("volumeID"),
+    "cephfs": requires("monitors"),
+    "quobyte": requires("registry", "volume"),
     "downwardAPI": _downward,
     "fc": _anything,
-    "flexVolume": _needs("driver"),
+    "flexVolume": requires("driver"),
     "configMap": _keyed("name"),
-    "azureFile": _needs("secretName", "shareName"),
-    "vsphereVolume": _needs("volumePath"),
-    "photonPersistentDisk": _needs("pdID"),
-    "portworxVolume": _needs("volumeID"),
-    "azureDisk": _needs("diskName", "diskURI"),
+    "azureFile": requires("secretName", "shareName"),
+    "vsphereVolume": requires("volumePath"),
+    "photonPersistentDisk": requires("pdID"),
+    "portworxVolume": requires("volumeID"),
+    "azureDisk": requires("diskName", "diskURI"),
     "storageos": _anything,
     "projected": _projected,
-    "scaleIO": _needs("gateway", "system", "volumeName"),
-    "csi": _needs("driver"),
+    "scaleIO": requires("gateway", "system", "volumeName"),
+    "csi": requires("driver"),
     "ephemeral": _ephemeral,
     "image": _image,
 }

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from steersman.apiserver.builtin.common.cells import AGE, column
-from steersman.apiserver.resources.columns import CREATED_AT, NAME
+from steersman.apiserver.resources.columns import NAME
 from steersman.json_types import JsonObject
 
 
@@ -31,4 +31,3 @@ BINDING = (
     column("Groups", _subjects("Group"), wide=True),
     column("ServiceAccounts", _subjects("ServiceAccount"), wide=True),
 )
-ROLE = (NAME, CREATED_AT)

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import required_name, subdomain_errors
 from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, not_supported, required
+from steersman.validation.field_errors import Errors, invalid, not_supported, required
 from steersman.validation.names import path_segment_faults
 
 _GROUP = "rbac.authorization.k8s.io"

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.numbers import NOT_POSITIVE, negative_errors
 from steersman.apiserver.builtin.common.quantities import parse_quantity
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, forbidden, invalid, not_supported, required
 from steersman.validation.names import path_segment_faults
 
 _METRICS = ("ContainerResource", "External", "Object", "Pods", "Resource")

@@ -1,12 +1,11 @@
 """Validation of PodDisruptionBudgets."""
 
 from steersman.apiserver.builtin.common.conditions import conditions_errors
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import quoted_selector, selector_errors
 from steersman.apiserver.builtin.common.numbers import count_or_percent_errors, negative_errors, over_hundred_errors
 from steersman.golang.text import GoStruct
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, not_supported
+from steersman.validation.field_errors import Errors, invalid, not_supported
 
 
 def budget_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:

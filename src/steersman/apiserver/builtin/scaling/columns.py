@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
 
 from steersman.apiserver.builtin.common.cells import AGE, NONE, UNSET, at, column, field
 from steersman.apiserver.resources.columns import NAME
@@ -12,7 +11,7 @@ _UNKNOWN = "<unknown>"
 _MOST_METRICS = 2
 
 
-def _percent(value: Any) -> str | None:
+def _percent(value: object) -> str | None:
     return None if value is None else f"{value}%"
 
 

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.internal_form import difference_text, internal_form
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import subdomain_errors
 from steersman.apiserver.builtin.common.quantities import parse_quantity, positive_errors
 from steersman.golang.empty_values import same_content
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, forbidden, invalid, not_supported, required
 
 _ACCESS = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES = ("Block", "Filesystem")

@@ -1,10 +1,9 @@
 """Validation of StorageClasses."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.golang.empty_values import same_content
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, not_supported, required
+from steersman.validation.field_errors import Errors, invalid, not_supported, required
 
 _BINDING = ("Immediate", "WaitForFirstConsumer")
 _IMMUTABLE = "field is immutable"

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from steersman.apiserver.builtin.common.documents import Errors
-from steersman.apiserver.builtin.common.file_paths import backstep_errors
+from steersman.apiserver.builtin.common.file_paths import backstep_errors, nfs_errors, requires
 from steersman.apiserver.builtin.common.internal_form import difference_text, internal_form
 from steersman.apiserver.builtin.common.names import subdomain_errors
 from steersman.apiserver.builtin.common.node_selectors import node_selector_errors
@@ -11,7 +10,7 @@ from steersman.apiserver.builtin.common.quantities import positive_errors
 from steersman.apiserver.builtin.storage.claim_validation import CLASS_ANNOTATION, VOLUME_MODES, access_mode_errors
 from steersman.golang.empty_values import same_content
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, forbidden, invalid, not_supported, required
 
 _MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
 _RECLAIM = ("Delete", "Recycle", "Retain")
@@ -25,44 +24,30 @@ def _host_path(source: JsonObject, path: str) -> Errors:
     return backstep_errors(source["path"], f"{path}.path")
 
 
-def _nfs(source: JsonObject, path: str) -> Errors:
-    errors: Errors = [required(f"{path}.{name}") for name in ("server", "path") if not source.get(name)]
-    if not (source.get("path") or "").startswith("/"):
-        errors.append(invalid(f"{path}.path", source.get("path") or "", "must be an absolute path"))
-    return errors
-
-
-def _needs(*names: str) -> Callable[[JsonObject, str], Errors]:
-    def check(source: JsonObject, path: str) -> Errors:
-        return [required(f"{path}.{name}") for name in names if not source.get(name)]
-
-    return check
-
-
 #: In the order in which Kubernetes validates them.
 _SOURCES: dict[str, Callable[[JsonObject, str], Errors]] = {
     "hostPath": _host_path,
-    "gcePersistentDisk": _needs("pdName"),
-    "awsElasticBlockStore": _needs("volumeID"),
-    "glusterfs": _needs("endpoints", "path"),
-    "flocker": _needs(),
-    "nfs": _nfs,
-    "rbd": _needs("monitors", "image"),
-    "quobyte": _needs("registry", "volume"),
-    "cephfs": _needs("monitors"),
-    "iscsi": _needs("targetPortal", "iqn"),
-    "cinder": _needs("volumeID"),
-    "fc": _needs(),
-    "flexVolume": _needs("driver"),
-    "azureFile": _needs("secretName", "shareName"),
-    "vsphereVolume": _needs("volumePath"),
-    "photonPersistentDisk": _needs("pdID"),
-    "portworxVolume": _needs("volumeID"),
-    "azureDisk": _needs("diskName", "diskURI"),
-    "scaleIO": _needs("gateway", "system", "volumeName"),
-    "local": _needs("path"),
-    "storageos": _needs(),
-    "csi": _needs("driver", "volumeHandle"),
+    "gcePersistentDisk": requires("pdName"),
+    "awsElasticBlockStore": requires("volumeID"),
+    "glusterfs": requires("endpoints", "path"),
+    "flocker": requires(),
+    "nfs": nfs_errors,
+    "rbd": requires("monitors", "image"),
+    "quobyte": requires("registry", "volume"),
+    "cephfs": requires("monitors"),
+    "iscsi": requires("targetPortal", "iqn"),
+    "cinder": requires("volumeID"),
+    "fc": requires(),
+    "flexVolume": requires("driver"),
+    "azureFile": requires("secretName", "shareName"),
+    "vsphereVolume": requires("volumePath"),
+    "photonPersistentDisk": requires("pdID"),
+    "portworxVolume": requires("volumeID"),
+    "azureDisk": requires("diskName", "diskURI"),
+    "scaleIO": requires("gateway", "system", "volumeName"),
+    "local": requires("path"),
+    "storageos": requires(),
+    "csi": requires("driver", "volumeHandle"),
 }
 
 

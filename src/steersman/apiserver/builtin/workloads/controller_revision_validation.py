@@ -1,11 +1,10 @@
 """Validation of ControllerRevisions."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.numbers import negative_errors
 from steersman.apiserver.builtin.workloads.template_validation import IMMUTABLE
 from steersman.golang.empty_values import same_content
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, required
+from steersman.validation.field_errors import Errors, invalid, required
 
 
 def controller_revision_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:

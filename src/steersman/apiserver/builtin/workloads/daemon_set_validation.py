@@ -1,6 +1,5 @@
 """Validation of DaemonSets."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import is_empty, quoted_selector, selector_errors
 from steersman.apiserver.builtin.common.numbers import (
     count_or_percent_errors,
@@ -17,7 +16,7 @@ from steersman.apiserver.builtin.workloads.template_validation import (
 )
 from steersman.golang.text import GoStruct
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid, not_supported, required
+from steersman.validation.field_errors import Errors, invalid, not_supported, required
 
 
 def daemon_set_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:

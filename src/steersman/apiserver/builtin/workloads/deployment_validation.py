@@ -1,6 +1,5 @@
 """Validation of Deployments, ReplicaSets and ReplicationControllers."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.internal_form import internal_form
 from steersman.apiserver.builtin.common.names import labels_errors
 from steersman.apiserver.builtin.common.numbers import (
@@ -21,7 +20,7 @@ from steersman.apiserver.builtin.workloads.template_validation import (
 )
 from steersman.apiserver.resources.label_selectors import selects
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, forbidden, invalid, not_supported, required
 
 
 def deployment_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:

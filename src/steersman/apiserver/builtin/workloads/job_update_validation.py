@@ -1,12 +1,11 @@
 """Validation of changes of Jobs; more may change while a Job is suspended."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.internal_form import internal_pod_spec
 from steersman.apiserver.builtin.workloads.template_validation import IMMUTABLE, selector_change_errors
 from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import invalid
+from steersman.validation.field_errors import Errors, invalid
 
 _FIXED = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 #: Scheduling directives, which may change while a suspended Job has no pods.

@@ -4,7 +4,6 @@ import re
 import zoneinfo
 from collections.abc import Sequence
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import quoted_selector, selector_errors
 from steersman.apiserver.builtin.common.names import domain_prefixed_errors
 from steersman.apiserver.builtin.common.numbers import negative_errors
@@ -16,7 +15,7 @@ from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
 from steersman.json_types import JsonObject
 from steersman.objects.cron import CronSchedule, ScheduleError
-from steersman.validation.field_errors import OMITTED, duplicate, invalid, not_supported, required, too_many
+from steersman.validation.field_errors import OMITTED, Errors, duplicate, invalid, not_supported, required, too_many
 from steersman.validation.names import label_faults
 
 _COUNTS = (
@@ -193,10 +192,8 @@ def job_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Err
         return []
     known = {} if old is None else ((old["spec"].get("template") or {}).get("metadata") or {}).get("labels") or {}
     errors = _generated_errors(obj, prefixed=old is None or (_UID in known and _NAME in known))
-    of_spec = _selected_spec_errors(spec)
-    errors += [*of_spec, *_host_errors(obj)]
-    # Kubernetes validates the spec of a changed Job twice, and returns its errors twice.
-    return errors if old is None else [*errors, *of_spec, *job_change_errors(obj, old)]
+    errors += [*_selected_spec_errors(spec), *_host_errors(obj)]
+    return errors if old is None else [*errors, *job_change_errors(obj, old)]
 
 
 def _host_errors(obj: JsonObject) -> Errors:

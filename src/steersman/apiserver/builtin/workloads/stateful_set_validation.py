@@ -1,6 +1,5 @@
 """Validation of StatefulSets."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.internal_form import internal_form
 from steersman.apiserver.builtin.common.names import label_errors
 from steersman.apiserver.builtin.common.numbers import (
@@ -19,7 +18,7 @@ from steersman.apiserver.builtin.workloads.template_validation import (
 )
 from steersman.golang.empty_values import same_content
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import forbidden, invalid, not_supported
+from steersman.validation.field_errors import Errors, forbidden, invalid, not_supported
 
 _STATEFUL_CHANGES = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "

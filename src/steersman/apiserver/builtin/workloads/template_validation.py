@@ -1,6 +1,5 @@
 """Validation that all workloads share: the selector, the pod template that it must select, and counts in the status."""
 
-from steersman.apiserver.builtin.common.documents import Errors
 from steersman.apiserver.builtin.common.label_selectors import (
     is_empty,
     is_usable,
@@ -11,7 +10,7 @@ from steersman.apiserver.builtin.pods.validation import template_errors
 from steersman.apiserver.resources.label_selectors import selects
 from steersman.golang.empty_values import same_content
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import FieldError, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, FieldError, forbidden, invalid, not_supported, required
 
 IMMUTABLE = "field is immutable"
 MISMATCH = "`selector` does not match template `labels`"

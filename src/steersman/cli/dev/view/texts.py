@@ -1,7 +1,7 @@
 """Reports as text: times, durations, results and log lines."""
 
 from datetime import UTC, datetime
-from typing import Any, assert_never
+from typing import assert_never
 
 from steersman.cli.dev.reports import (
     Changed,
@@ -94,7 +94,7 @@ def said(line: LogLine) -> str:
     return f"{f'{about}: ' if about else ''}{line.message}{fields}{place}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
     return repr(text) if " " in text or not text else text
 

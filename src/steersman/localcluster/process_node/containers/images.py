@@ -80,7 +80,7 @@ def _spellings(image: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _image(pattern: str, entry: Any, root: Path) -> Image:
+def _image(pattern: str, entry: object, root: Path) -> Image:
     match entry:
         case Image():
             command, programs = entry.command, dict(entry.programs)
@@ -101,7 +101,7 @@ def _image(pattern: str, entry: Any, root: Path) -> Image:
     return Image(command=command, programs=programs, pattern=pattern, root=root)
 
 
-def _parts(pattern: str, entry: Mapping[str, Any]) -> tuple[tuple[str, ...], dict[str, str]]:
+def _parts(pattern: str, entry: Mapping[str, object]) -> tuple[tuple[str, ...], dict[str, str]]:
     programs = entry.get("programs", {})
     if set(entry) - {"command", "programs"} or not isinstance(programs, Mapping):
         raise _wrong(pattern)
@@ -110,7 +110,7 @@ def _parts(pattern: str, entry: Mapping[str, Any]) -> tuple[tuple[str, ...], dic
     return words, dict(zip(_strings(pattern, list(programs)), _strings(pattern, list(programs.values())), strict=True))
 
 
-def _strings(pattern: str, values: Any) -> tuple[str, ...]:
+def _strings(pattern: str, values: object) -> tuple[str, ...]:
     if not isinstance(values, Sequence) or not all(isinstance(value, str) for value in values):
         raise _wrong(pattern)
     return tuple(values)

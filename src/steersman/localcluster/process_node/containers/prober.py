@@ -12,7 +12,6 @@ from steersman.objects.int_or_string import IntOrString
 #: Runs a command inside a container; returns its exit code and output.
 Execute = Callable[[Sequence[str]], Awaitable[tuple[int, str]]]
 _OK, _REDIRECTED_TOO_FAR = 200, 400
-_HEAD_BYTES = 4096
 
 
 class Prober:

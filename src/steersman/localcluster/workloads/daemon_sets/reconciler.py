@@ -26,7 +26,7 @@ def _selects(daemon_set: DaemonSet, child: Any) -> bool:
     return selector_of(daemon_set.spec.selector).matches(child.labels)
 
 
-def _every(_daemon_set: DaemonSet, _node: Any) -> bool:
+def _every(_daemon_set: DaemonSet, _node: object) -> bool:
     return True
 
 

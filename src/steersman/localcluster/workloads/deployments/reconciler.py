@@ -40,7 +40,7 @@ def _selects(deployment: Deployment, child: Any) -> bool:
     return selector_of(deployment.spec.selector).matches(child.labels)
 
 
-def _waits_for(deployment: Deployment, pod: Any) -> bool:
+def _waits_for(deployment: Deployment, pod: object) -> bool:
     return not is_rolling(deployment) and _selects(deployment, pod)
 
 
