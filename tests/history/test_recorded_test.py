@@ -67,7 +67,7 @@ def test_the_name_of_a_test_is_that_of_its_reconcile() -> None:
 
 
 @pytest.mark.parametrize("operator", ["", "a", "a:b:c", "a.b", "a\nimport os:b", "1a:b", "a:b; import os"])
-def test_an_operator_that_cannot_be_imported_is_refused(operator: str) -> None:
+def test_an_operator_that_cannot_be_imported_is_rejected(operator: str) -> None:
     """It becomes a line of code."""
     with pytest.raises(ConfigError, match="is not MODULE:OPERATOR"):
         recorded_test(recording(""), operator)
