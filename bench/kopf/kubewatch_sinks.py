@@ -115,7 +115,7 @@ async def post(
         async with session.post(url, data=data, headers=headers) as answer:
             said = await answer.text()
     except aiohttp.InvalidURL as error:
-        raise RefusedError(f"{error} is no URL") from error
+        raise RefusedError(f"{error} is not a URL") from error
     except (aiohttp.ClientError, TimeoutError) as error:
         raise DeliveryError(f"no answer: {error}") from error
     if answer.ok:

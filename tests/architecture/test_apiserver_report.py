@@ -34,7 +34,9 @@ async def test_equal_code_gives_equal_tables() -> None:
     first, second = await replay(recording), await replay(recording)
     assert first == second
     assert first is not None
-    assert first.different == {"dependents go in the order of their creation; a real collector takes any order": 1}
+    assert first.different == {
+        "dependents are deleted in the order of their creation; a real collector has no order": 1
+    }
 
 
 async def test_a_missing_recording_is_left_out() -> None:

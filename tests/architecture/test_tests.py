@@ -79,7 +79,7 @@ _WHOLE = frozenset(
         "typing",
     }
 )
-#: Folders inside a room that are not rooms of the source: what drives it from outside, or data.
+#: Folders without a counterpart in the source: they test a package from outside, or contain data.
 _INSIDE = frozenset({"apiserver/concurrency", "client/real_clients", "simulation/patterns", "webview/browser"})
 
 

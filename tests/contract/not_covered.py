@@ -3,18 +3,18 @@
 A step that is listed here and answered as recorded fails the test: the list can only get shorter.
 """
 
-_MADE_UP = "the text quotes a name or uid that each server makes up"
-_LATER = "a real server establishes a definition some milliseconds later; here it is established at once"
-_REMEMBERED = "a real server remembers for ten seconds that a token is good; here it is refused at once"
-_CERTIFICATES = "certificate requests are kept, but hardly judged"
+_MADE_UP = "the message quotes a name or uid that each server generates"
+_LATER = "a real server establishes a CRD some milliseconds later; here it is established at once"
+_REMEMBERED = "a real server caches for ten seconds that a token is valid; here it is rejected at once"
+_CERTIFICATES = "certificate signing requests are stored, but hardly validated"
 _PLUGINS = "what pods are given by default they are given after webhooks have seen them"
 _PARTS = "webhooks are told of a part of an object without the owners of its fields and what is empty"
 _REDIRECTS = "redirects are not followed: they could lead to another machine"
 _PROTOBUF = "answers are JSON on purpose, whatever the client prefers"
-_CHECKS = "the names of the checks are those of Kubernetes' own parts"
-_HASHES = "hashes of documents are each server's own, and OpenAPI v2 holds no kinds"
+_CHECKS = "the names of the health checks are those of Kubernetes' own components"
+_HASHES = "hashes of documents differ between servers, and OpenAPI v2 contains no kinds here"
 _NO_NODE = "no node serves logs"
-_OPENID = "tokens are signed with an elliptic key, and the address is this server's own"
+_OPENID = "tokens are signed with an elliptic-curve key, and the address is that of this server"
 
 NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
     "lifecycle": {
@@ -33,12 +33,13 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
             "not shown through v1"
         },
         "table-misc": {
-            "6 GET /apis/scheduling.k8s.io/v1/priorityclasses": "the two system classes are known, but are no objects",
-            "9 GET /api/v1/componentstatuses": "there are no components whose status could be asked for",
+            "6 GET /apis/scheduling.k8s.io/v1/priorityclasses": "the two system priority classes are "
+            "supported, but not served as objects",
+            "9 GET /api/v1/componentstatuses": "there are no components whose status could be returned",
         },
     },
     "defaults": {
-        "defaults-tokenreview-admin": {"0 create admin": "the token of the recorded server is not known here"},
+        "defaults-tokenreview-admin": {"0 create admin": "the token of the recorded server is unknown here"},
     },
     "validation": {
         "create-pod-generatename-invalid": {"0 generateName invalid": _MADE_UP},
@@ -47,7 +48,7 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
     "authz": {
         "no-rights-part3": {"5 GET /openapi/v3": _HASHES},
         "subjectaccessreview-part4": {"4 with a name": "the quoted metadata is in the order of its names"},
-        "anonymous-part1": {"5 two spaces": "a header that is not understood is overlooked without a warning"},
+        "anonymous-part1": {"5 two spaces": "an invalid header is ignored without a warning"},
         "service-account-token": {"5 after delete": _REMEMBERED},
         "csr-approval": {
             "7 bad certificate": _CERTIFICATES,
@@ -90,11 +91,11 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
             "1 exists, protobuf answer": _PROTOBUF,
         },
         "http-bad-json-part2": {
-            "3 bom": "how an invisible character is shown",
-            "4 duplicate keys": "Go merges objects that stand twice",
+            "3 bom": "an invisible character is shown differently",
+            "4 duplicate keys": "Go merges objects that occur twice",
         },
         "http-bad-json-part4": {
-            "5 float int": "another kind is refused before its content is read",
+            "5 float int": "another kind is rejected before its content is read",
         },
         "http-methods-part4": {
             "4 POST /openapi/v3": _HASHES,
@@ -118,22 +119,22 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
     },
     "requests": {
         "requests": {
-            "52 watch old rv": "the recorded server had forgotten its first versions",
-            "79 root": "the paths of Kubernetes' own parts",
+            "52 watch old rv": "the first versions had expired on the recorded server",
+            "79 root": "the paths are those of Kubernetes' own components",
         },
     },
     "kubectl": {
         "kubectl": {
             "41 get all": "the Service of the API has no owner of its fields, and autoscalers no columns",
             "134 get svc,deploy,cm": "the Service of the API has no owner of its fields, and autoscalers no columns",
-            "137 run p1 --image=nginx": "pods are not given the token of a service account",
-            "138 logs p1": "pods are not given the token of a service account",
-            "140 exec p1 -- ls": "pods are not given the token of a service account",
+            "137 run p1 --image=nginx": "pods do not get the token of a service account",
+            "138 logs p1": "pods do not get the token of a service account",
+            "140 exec p1 -- ls": "pods do not get the token of a service account",
             "143 get events": "the recording shows an event of an earlier sequence",
             "149 create token default": "without controllers there is no default account",
             "157 get --raw /readyz?verbose": _CHECKS,
-            "161 delete pod p1 --force --grace-period=0": "pods are not given the token of a service account",
-            "170 delete -f crd.yaml": "a definition and its objects go at once",
+            "161 delete pod p1 --force --grace-period=0": "pods do not get the token of a service account",
+            "170 delete -f crd.yaml": "a CRD and its objects are deleted at once",
         },
     },
 }

@@ -3,7 +3,7 @@ import pytest
 from tests.contract.recordings import Sequence, builtin_sequences
 from tests.contract.replay import Replay
 
-_WORKLOADS = "pods, replica sets and jobs are made by workload controllers, not by the API server"
+_WORKLOADS = "pods, ReplicaSets and Jobs are created by workload controllers, not by the API server"
 #: Sequences that need more than the controllers of the server, with the reason.
 ELSEWHERE = {
     "gc-deployment-orphan": _WORKLOADS,
@@ -13,7 +13,7 @@ ELSEWHERE = {
     "pdb-eviction": _WORKLOADS,
 }
 #: Steps that differ on purpose.
-ORDER = {("gc-foreground", 0): "dependents go in the order of their creation; a real collector takes any order"}
+ORDER = {("gc-foreground", 0): "dependents are deleted in the order of their creation; a real collector has no order"}
 CONTROLLED = [sequence for sequence in builtin_sequences("lifecycle") if sequence.needs_controllers]
 KEPT = [sequence for sequence in CONTROLLED if sequence.name not in ELSEWHERE]
 

@@ -472,7 +472,7 @@ class Unreadable:
         self._path = path
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        """Reject reads of an object, and answer anything else."""
+        """Reject reads of one object, and answer every other request."""
         if request.method == "GET" and self._path in request.target:
             status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}
             exchange.respond(Response(403, [("content-type", "application/json")], json.dumps(status).encode()))
@@ -481,7 +481,7 @@ class Unreadable:
 
 
 async def test_a_webhook_without_dry_runs_is_named(cluster: Cluster) -> None:
-    """The write is judged without it, and the reader of the plan knows."""
+    """The write is checked without it, and the plan says so."""
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"]}
     webhook = {
         "name": "sees.example.com",

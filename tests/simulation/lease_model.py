@@ -41,7 +41,7 @@ _JSON = [("content-type", "application/json")]
 
 @dataclass(slots=True)
 class LeaseServer:
-    """One Lease with its resource version, and who wrote what."""
+    """One Lease with its resource version, and a log of its writers."""
 
     lease: JsonObject | None = None
     version: int = 1
@@ -58,7 +58,7 @@ class LeaseServer:
         return (self.lease or {}).get("spec", {}).get("holderIdentity") or ""
 
     def handle(self, identity: str, request: Request, now: float) -> Response:
-        """Carry out a request that arrives."""
+        """Process a request that arrives."""
         if request.target == "/write":
             self.writes += 1
             if self.holder != identity:
@@ -109,7 +109,7 @@ def _event(kind: str, lease: JsonObject) -> bytes:
 
 
 class ReplicaClock(Clock):
-    """The clock of one replica: its wall clock is off, and what is due while it stands still happens afterwards."""
+    """The clock of one replica: its wall clock is wrong, and timers that are due during a stall run afterwards."""
 
     def __init__(self, inner: SimulatedClock, skew: timedelta) -> None:
         self._inner = inner
@@ -157,7 +157,7 @@ class LeaseTransport:
     def __init__(self, replica: "Replica") -> None:
         self._replica = replica
         self._network = replica.run
-        #: Whether the process is gone.
+        #: Whether the process has ended.
         self.is_dead = False
         self._streams: list[ResponseStream] = []
 
@@ -305,7 +305,7 @@ class Run:
         self.clock.call_later(self.delay(), callback)
 
     async def play(self) -> None:
-        """Advance time by a minute."""
+        """Advance the time by a minute."""
         replicas = [Replica(self, f"replica-{number}") for number in (1, 2)]
         for replica in replicas:
             for begin, length in self._times():

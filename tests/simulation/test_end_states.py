@@ -1,4 +1,4 @@
-"""What varies between undisturbed runs is learned; nothing else is forgiven."""
+"""Values that vary between undisturbed runs are ignored; all others are compared."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ def _object(name: str, **rest: Any) -> str:
 
 
 def test_a_value_that_differs_between_seeds_is_not_compared() -> None:
-    """A password is another one in each run; that is no reason to give up comparing its Secret."""
+    """A password differs in each run; the rest of its Secret is still compared."""
     volatile = learn_volatile(
         [_object("a", data={"p": "x", "user": "u"})], [_object("a", data={"p": "y", "user": "u"})]
     )
@@ -36,13 +36,13 @@ def test_nothing_varies_between_equal_ends() -> None:
 
 
 def test_an_operator_with_random_end_states_is_an_error() -> None:
-    """Any end would look wrong, or none."""
+    """The comparison would always fail, or never."""
     with pytest.raises(NotDeterministic, match="different objects"):
         learn_volatile([_object("a")], [_object("b")])
 
 
 def test_the_difference_shows_both_sides() -> None:
-    """It is what a person reads first."""
+    """A user reads it first."""
     told = difference([_object("a")], [_object("b")])
     assert "--- undisturbed" in told
     assert "+++ with the fault" in told

@@ -1,4 +1,4 @@
-"""A loop without a world: time jumps, and what cannot be repeated is rejected by name."""
+"""An event loop without I/O: time jumps, and what cannot be repeated is rejected by name."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -56,7 +56,7 @@ def test_a_stall_lets_time_pass_before_timers_run() -> None:
     assert _run(stall(), clock) == 60
 
 
-def test_a_wait_that_never_ends_is_found() -> None:
+def test_a_wait_that_never_ends_is_detected() -> None:
     """A real loop would hang."""
 
     async def wait() -> None:
@@ -82,7 +82,7 @@ def test_threads_and_sockets_are_rejected_by_name() -> None:
 
 
 def test_the_clock_of_a_dead_instance_waits_for_nothing() -> None:
-    """The grace period of a process that is gone must not delay the next one."""
+    """The grace period of a process that has ended must not delay the next one."""
     inner = SimulatedClock()
     clock = InstanceClock(inner)
 

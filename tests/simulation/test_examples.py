@@ -1,4 +1,4 @@
-"""The example operators under every fault: they are what readers copy."""
+"""The example operators under every fault, because readers copy them."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A failure is told in the words of the operator's own steps."""
+"""A failure is explained by the operator's own steps."""
 
 import pytest
 
@@ -44,8 +44,8 @@ def test_a_crash_names_its_write_and_what_it_led_to() -> None:
         ("5", "as after MODIFIED pods default/a (version 5)", "MODIFIED pods default/a"),
     ],
 )
-def test_a_stale_read_names_the_state_and_what_it_does_not_show(version: str, state: str, unseen: str) -> None:
-    """What happened only after the rest was not there to be seen."""
+def test_a_stale_read_names_the_state_and_what_is_missing_in_it(version: str, state: str, unseen: str) -> None:
+    """Later events were not visible in that state."""
     text = explained(f"stale-restart@rest:1,{PODS}@{version}", *RECORDED.writes)
     assert f"stale read: {PODS} {state}; unseen: {unseen}\n" in text
 

@@ -13,7 +13,7 @@ from steersman.simulation.operations.sequences import Delete, OperationSequence,
 
 
 class CacheSpec(Model):
-    """What is wanted."""
+    """The desired state."""
 
     shards: Annotated[int, Minimum(0), Maximum(3)] = 1
     backup: bool = False
@@ -21,7 +21,7 @@ class CacheSpec(Model):
 
 
 class CacheStatus(Status):
-    """What is there."""
+    """The observed state."""
 
     shards: int = 0
 
@@ -32,7 +32,7 @@ class Cache(Resource[CacheSpec, CacheStatus]):
 
 
 def careful() -> Operator:
-    """Create an operator that makes the cluster as the spec says, whatever was there before."""
+    """Return an operator that follows the spec, whatever existed before."""
     operator = Operator("careful")
 
     @operator.reconciler(Cache, owns=[ConfigMap])
@@ -49,7 +49,7 @@ def careful() -> Operator:
 
 
 def growing() -> Operator:
-    """Create an operator that never takes anything away."""
+    """Return an operator that never deletes anything."""
     operator = Operator("growing")
 
     @operator.reconciler(Cache, owns=[ConfigMap])
@@ -80,7 +80,7 @@ def test_every_template_and_property_is_tried() -> None:
 
 
 def test_an_operator_that_only_grows_is_found_by_a_short_sequence() -> None:
-    """Scaled down, it keeps what a fresh object would not have; of a long sequence only what matters is told."""
+    """Scaled down, it keeps objects that a new one would not have; only the steps that matter are reported."""
     report = simulate_operations(growing, count=20)
     assert report.failures
     assert all(len(failure.sequence.steps) == 2 for failure in report.failures)
@@ -95,7 +95,7 @@ def test_an_operator_that_only_grows_is_found_by_a_short_sequence() -> None:
 
 
 def test_an_object_that_the_schema_allows_must_not_make_a_reconcile_fail() -> None:
-    """The schema is what users are told."""
+    """Users rely on the schema."""
 
     def dividing() -> Operator:
         operator = Operator("dividing")
@@ -110,8 +110,8 @@ def test_an_object_that_the_schema_allows_must_not_make_a_reconcile_fail() -> No
     assert any("ZeroDivisionError" in finding.text for failure in report.failures for finding in failure.findings)
 
 
-def test_what_a_rule_forbids_is_not_a_failure() -> None:
-    """A change of an immutable field is rejected by the server: the sequence tells nothing about the operator."""
+def test_a_change_that_a_rule_forbids_is_not_a_failure() -> None:
+    """The server rejects a change of an immutable field: the sequence says nothing about the operator."""
     report = simulate_operations(careful, sequences=['Cache {"shards":1} -> {"shards":9}'])
     assert report.rejected
     with pytest.raises(AssertionError, match="1 not allowed"):
@@ -153,7 +153,7 @@ def test_a_sequence_is_read_back_from_its_text() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "Cache", "Cache delete", "Cache {} -> delete", 'Cache {"a"', "Cache [1]"])
-def test_what_is_not_a_sequence_is_rejected_with_an_example(text: str) -> None:
+def test_an_invalid_sequence_is_rejected_with_an_example(text: str) -> None:
     """A typo gets a sentence."""
     with pytest.raises(ConfigError, match="write it as Kind"):
         parse_sequence(text)

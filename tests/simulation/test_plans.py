@@ -1,4 +1,4 @@
-"""Plans are enumerated, written and read without running anything."""
+"""Plans are generated, formatted and parsed without running anything."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def _texts(kind: str) -> list[str]:
 
 
 def test_a_fault_is_tried_at_every_step_of_its_place() -> None:
-    """Enumeration, not sampling: what is not tried is not known."""
+    """Faults are enumerated, not sampled: what was not tried is not known."""
     assert _texts("crash-after") == ["crash-after@write:1", "crash-after@write:2"]
     assert _texts("read-lost") == ["read-lost@read:1"]
     assert _texts("watch-torn") == [f"watch-torn@event:{number}" for number in (1, 2, 3)]
@@ -88,7 +88,7 @@ def test_a_plan_is_read_back_from_its_text(plan: Plan) -> None:
 
 
 def test_several_faults_are_one_plan() -> None:
-    """Pairs are told and read like single faults."""
+    """Pairs are formatted and parsed like single faults."""
     plan = Plan((Fault("crash-after", "write", 1), Fault("stale-restart", "rest", 2, view=View(PODS, "4"))))
     assert parse_plan(str(plan)) == plan
     assert plan.repeats == "updates"
@@ -97,7 +97,7 @@ def test_several_faults_are_one_plan() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "crash", "crash-after@read:1", "crash-after@write:0", "fire@write:1"])
-def test_what_is_not_a_plan_is_rejected_with_an_example(text: str) -> None:
+def test_an_invalid_plan_is_rejected_with_an_example(text: str) -> None:
     """A typo would otherwise pass as a run without a fault."""
     with pytest.raises(ConfigError, match="crash-after@write:3"):
         parse_plan(text)
@@ -136,7 +136,7 @@ def test_random_walks_depend_on_their_seed_alone() -> None:
 
 
 def test_equal_runs_have_equal_hashes_and_the_first_difference_is_named() -> None:
-    """A hash says that runs differ; a person needs to know where."""
+    """A hash shows that runs differ; a user needs to know where."""
     one, other = Recording(trace=["a", "b"]), Recording(trace=["a", "c"])
     assert one.digest() == Recording(trace=["a", "b"]).digest() != other.digest()
     assert first_difference(one.trace, other.trace) == "step 2 is 'b' in one run and 'c' in the other"

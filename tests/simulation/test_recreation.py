@@ -9,13 +9,13 @@ from steersman.testing import Cluster
 
 
 class BoxSpec(Model):
-    """What is wanted."""
+    """The desired state."""
 
     content: str = ""
 
 
 class BoxStatus(Status):
-    """What is there."""
+    """The observed state."""
 
     content: str = ""
 
@@ -26,7 +26,7 @@ class Box(Resource[BoxSpec, BoxStatus]):
 
 
 def careful() -> Operator:
-    """Create an operator that looks at what exists."""
+    """Return an operator that reads what exists."""
     operator = Operator("careful")
 
     @operator.reconciler(Box, owns=[ConfigMap])
@@ -38,7 +38,7 @@ def careful() -> Operator:
 
 
 def cleaning() -> Operator:
-    """Create an operator with a finalizer: an object is gone only after its cleanup."""
+    """Return an operator with a finalizer: an object is deleted only after its cleanup."""
     operator = Operator("cleaning")
 
     @operator.reconciler(Box, owns=[ConfigMap])
@@ -54,7 +54,7 @@ def cleaning() -> Operator:
 
 
 def by_name() -> Operator:
-    """Create an operator that remembers by name what it has done."""
+    """Return an operator that remembers by name what it has done."""
     operator = Operator("by-name")
     done: set[str] = set()
 
@@ -118,7 +118,7 @@ async def changed_while_the_operator_works(cluster: Cluster) -> None:
     await cluster.settle()
 
 
-def test_a_scenario_that_needs_the_old_object_is_no_failure_of_the_operator() -> None:
+def test_a_scenario_that_needs_the_old_object_is_not_a_failure_of_the_operator() -> None:
     """The plan says nothing about the operator, so it is listed as not reached."""
     report = simulate(careful, changed_while_the_operator_works, faults="F8")
     assert report.failures == []

@@ -1,4 +1,4 @@
-"""Operators under every fault: the careful ones pass, the careless ones are found out, and both are explained."""
+"""Operators under every fault: correct ones pass, incorrect ones are found, and both are explained."""
 
 import asyncio
 import gc
@@ -26,13 +26,13 @@ from steersman.transport.in_memory import InMemoryTransport
 
 
 class CrateSpec(Model):
-    """What is wanted."""
+    """The desired state."""
 
     copies: int = 1
 
 
 class CrateStatus(Status):
-    """What is there."""
+    """The observed state."""
 
     copies: int = 0
 
@@ -43,7 +43,7 @@ class Crate(Resource[CrateSpec, CrateStatus]):
 
 
 def careful() -> Operator:
-    """Make an operator that looks before it acts."""
+    """Return an operator that reads before it writes."""
     operator = Operator("careful")
 
     @operator.reconciler(Crate, owns=[ConfigMap])
@@ -56,7 +56,7 @@ def careful() -> Operator:
 
 
 def forgetful() -> Operator:
-    """Make an operator that trusts a status which it writes later."""
+    """Return an operator that trusts a status which it writes later."""
     operator = Operator("forgetful")
 
     @operator.reconciler(Crate, owns=[ConfigMap])
@@ -69,7 +69,7 @@ def forgetful() -> Operator:
 
 
 def guessing() -> Operator:
-    """Make an operator that makes a password up."""
+    """Return an operator that generates a password."""
     operator = Operator("guessing")
 
     @operator.reconciler(Crate, owns=[Secret])
@@ -99,12 +99,12 @@ async def creation(cluster: Cluster) -> None:
 
 
 async def bare_creation(cluster: Cluster) -> None:
-    """Create a crate and wait for nothing."""
+    """Create a crate without waiting."""
     await cluster.client.create(Crate(meta("a")))
 
 
 def test_a_level_based_operator_survives_every_single_fault() -> None:
-    """The promise of the framework, tried at every step. No alarm is as important as finding every bug."""
+    """The promise of the framework, tested at every step. Avoiding false alarms is as important as finding bugs."""
     report = simulate(careful, rollout, faults=["all", "stale-restart"])
     report.raise_if_failed()
     unreached = {name for name, kind in KINDS.items() if kind.place in {"read", "call"}}
@@ -113,15 +113,15 @@ def test_a_level_based_operator_survives_every_single_fault() -> None:
     assert "plans passed" in report.summary()
 
 
-def test_what_no_conformant_server_does_is_tried_only_if_asked_for() -> None:
-    """An alarm about something that cannot happen would be a false one; the report says what it left out, and why."""
+def test_faults_that_no_conformant_server_causes_are_tried_only_on_request() -> None:
+    """An impossible fault would be a false alarm; the report lists what it left out, and why."""
     report = simulate(careful, bare_creation, stop_after=0)
     assert "skipped stale-restart: informers start with a consistent list" in report.table()
     assert "stale-restart" in json.loads(report.json())["skipped"]
 
 
 def test_a_forgetful_operator_is_found_and_explained() -> None:
-    """Which write was lost from sight, what it led to, and how the end differs."""
+    """Which write was forgotten, what it caused, and how the end states differ."""
     report = simulate(forgetful, creation, faults="F1")
     assert [str(failure.plan) for failure in report.failures] == ["crash-before@write:2", "crash-after@write:1"]
     with pytest.raises(AssertionError) as failed:
@@ -151,8 +151,8 @@ def test_a_pair_that_fails_is_shrunk_to_the_fault_that_matters() -> None:
     assert [failure.plan for failure in report.failures] == [parse_plan("crash-after@write:1")]
 
 
-def test_what_an_operator_makes_up_is_not_compared() -> None:
-    """A password differs in every run, by its nature; a fault that loses the Secret is found all the same."""
+def test_generated_values_are_not_compared() -> None:
+    """A password differs in every run; a fault that loses the Secret is still found."""
     simulate(guessing, bare_creation, faults=["F1", "F4"]).raise_if_failed()
 
 
@@ -181,7 +181,7 @@ def test_no_deposed_leader_writes_in_any_order_of_arrival() -> None:
 
 
 def test_a_write_without_the_lease_is_noticed() -> None:
-    """The oracle itself must be able to complain."""
+    """The oracle itself must be able to fail."""
     world = World(careful())
     network = Network(world.cluster.server, world.clock, Plan())
 
@@ -233,7 +233,7 @@ def test_a_plain_function_is_rejected_because_it_needs_a_thread() -> None:
 
 
 def test_an_invariant_is_checked_after_every_write() -> None:
-    """A state that lasts for one write is seen, although no reader of the end could know."""
+    """A state that lasts for one write is noticed, although the end state does not show it."""
 
     @always
     def never_more_than_one(cluster: Cluster) -> None:
@@ -256,7 +256,7 @@ def test_an_invariant_is_checked_after_every_write() -> None:
         simulate(replacing, rollout, invariants=[never_more_than_one])
 
 
-def test_a_scenario_that_fails_without_a_fault_is_no_result() -> None:
+def test_a_scenario_that_fails_without_a_fault_is_an_error() -> None:
     """Every plan would fail, for a reason that has nothing to do with it."""
 
     async def wrong(cluster: Cluster) -> None:
@@ -283,8 +283,8 @@ def test_an_operator_that_writes_at_rest_is_found_without_a_fault() -> None:
         simulate(restless, bare_creation)
 
 
-def test_an_operator_that_writes_without_end_is_cut_off() -> None:
-    """A storm must end the run, not the patience of the reader."""
+def test_an_operator_that_writes_without_end_is_stopped() -> None:
+    """Endless writes must end the run."""
 
     def stormy() -> Operator:
         operator = Operator("stormy")
@@ -329,7 +329,7 @@ def test_several_faults_at_once_are_tried_within_a_budget() -> None:
 
 
 def test_ctrl_c_lets_the_plan_at_work_end() -> None:
-    """A run that breaks off anywhere leaves coroutines behind, whose tracebacks hide what is known so far."""
+    """An aborted run leaves coroutines behind, whose tracebacks would hide the results."""
     runs = []
 
     async def interrupted(cluster: Cluster) -> None:
@@ -370,8 +370,8 @@ def test_worker_processes_find_the_same() -> None:
     assert shared.text().partition("\n")[2] == alone.text().partition("\n")[2]
 
 
-def test_a_worker_process_that_dies_is_no_pass() -> None:
-    """What it had to try is tried here, where the reason shows."""
+def test_a_worker_process_that_crashes_does_not_pass() -> None:
+    """Its plans are run in the parent, where the reason is shown."""
     parent = os.getpid()
 
     async def deadly(cluster: Cluster) -> None:
@@ -414,7 +414,7 @@ def test_a_pair_of_which_only_one_fault_strikes_was_not_reached() -> None:
 
 
 def test_it_cannot_run_inside_another_event_loop() -> None:
-    """An `async def` test gets a sentence instead of an error of asyncio's."""
+    """An `async def` test gets a sentence instead of an asyncio error."""
 
     async def test() -> None:
         simulate(careful, creation)

@@ -73,7 +73,7 @@ async def test_settle_detects_an_operator_that_never_rests() -> None:
 
     async with Cluster.start(clock=FakeClock()) as cluster, cluster.running(operator):
         await cluster.client.create(ConfigMap(meta("a")))
-        with pytest.raises(WaitTimeout, match="no rest"):
+        with pytest.raises(WaitTimeout, match="not idle"):
             await cluster.settle(within=0.1)
 
 

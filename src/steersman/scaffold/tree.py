@@ -19,7 +19,7 @@ class Tree:
         self._root = root
 
     def existing(self, files: Mapping[str, str]) -> list[str]:
-        """Return those of some files that exist already."""
+        """Return which of these files exist."""
         return [name for name in files if os.path.lexists(self._place(name))]
 
     def outdated(self, files: Mapping[str, str]) -> list[str]:

@@ -26,7 +26,7 @@ class FaultKind(Struct, frozen=True, kw_only=True):
     text: str
     #: What the operator may do more often than without the fault.
     repeats: Repeats = "nothing"
-    #: Whether only an API server does so: in another service the same status is an answer of its own, not a fault.
+    #: Whether only an API server fails like this; the same status of another service is an ordinary response.
     is_of_api_server: bool = False
     #: Whether two replicas with leader election are needed.
     replicas: int = 1

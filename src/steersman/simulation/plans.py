@@ -54,7 +54,7 @@ class Fault(Struct, frozen=True):
 
     @property
     def about(self) -> FaultKind:
-        """The entry of the catalogue."""
+        """The kind of this fault, from the catalogue."""
         return KINDS[self.kind]
 
 

@@ -300,7 +300,7 @@ class Cluster:
             quiet, version = (quiet + 1 if is_quiet else 0), now
             if quiet == _REST_LOOKS:
                 return
-        raise WaitTimeout(f"no rest within {within:g} s: {self._workers}")
+        raise WaitTimeout(f"not idle within {within:g} s: {self._workers}")
 
     def _version(self) -> str:
         return str(self.server.objects.version)

@@ -87,7 +87,7 @@ class WatchStream:
         try:
             await self._transport.ping()
         except TransportError as error:
-            if self._body.is_empty:  # else the watch itself has shown life meanwhile
+            if self._body.is_empty:  # otherwise the watch has received bytes meanwhile
                 raise ConnectionFailed(f"the watch is quiet and the server does not answer: {error}") from None
         self._liveness.server_responded(self._clock.monotonic())
 

@@ -66,7 +66,7 @@ class FieldError:
 
     @property
     def reason(self) -> str:
-        """The reason of the cause: ``FieldValueInvalid`` and its kin."""
+        """The reason of the cause: such as ``FieldValueInvalid``."""
         return self.type.value[1]
 
     @property

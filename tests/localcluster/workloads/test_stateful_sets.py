@@ -180,7 +180,7 @@ async def test_each_pod_has_claims_that_outlive_it(cluster: Cluster, fake_clock:
 
 
 async def test_claims_are_deleted_as_the_retention_policy_says(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Test clusters should leave no data behind; with Delete claims go when scaled down and when deleted."""
+    """With the policy Delete, claims are deleted when the set is scaled down or deleted."""
     async with node_and(cluster, stateful_sets.operator, volumes.operator):
         policy = StatefulSetPersistentVolumeClaimRetentionPolicy(when_deleted="Delete", when_scaled="Delete")
         made = stateful_set(2, volume_claim_templates=[_claim()], persistent_volume_claim_retention_policy=policy)

@@ -62,7 +62,7 @@ def reconcile(api: Api, pair: Any, manner: str) -> None:
 
 
 def main() -> None:
-    """List the pairs, then follow their changes for as long as the server is there."""
+    """List the pairs, then watch them for as long as the server answers."""
     _, kubeconfig, manner = sys.argv
     api = Api(kubeconfig)
     sys.stderr.write("started\n")

@@ -1,4 +1,4 @@
-"""What a simulation of a program tells beside its failures."""
+"""What the report of a simulated program shows beside failures."""
 
 from steersman.simulation.binaries.command_report import CommandReport
 from steersman.simulation.oracles import Reference

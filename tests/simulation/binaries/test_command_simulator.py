@@ -66,7 +66,7 @@ def test_a_pair_guarded_by_its_first_half_is_found_in_any_program(tmp_path: Path
 
 
 def test_a_correct_program_survives_the_faults_that_the_other_does_not(tmp_path: Path) -> None:
-    """No alarms: the twin without the bug passes the same plans, a restart onto an old state, and a lost answer."""
+    """No false alarms: the twin without the bug passes the same plans, a stale restart, and a lost answer."""
     careful = replace(setup("careful", tmp_path), scenario=creation_and_deletion)
     report = simulate_command(careful, Choice(faults=["crash-after", "stale-restart", "gateway-timeout"], parallel=4))
     report.raise_if_failed()
@@ -78,15 +78,15 @@ def test_a_correct_program_survives_the_faults_that_the_other_does_not(tmp_path:
     assert left_behind(tmp_path) == []
 
 
-def test_a_program_that_ends_by_itself_is_shown_with_its_last_words(tmp_path: Path) -> None:
+def test_a_program_that_exits_is_shown_with_the_end_of_its_log(tmp_path: Path) -> None:
     """The reason is in its log, and nowhere else."""
     with pytest.raises(OperatorExited, match=r"exit code 1; its last log lines:\n  started\n  there is no sky"):
         simulate_command(setup("failing", tmp_path), Choice())
     assert left_behind(tmp_path) == []
 
 
-def test_a_program_that_never_asks_for_anything_is_named(tmp_path: Path) -> None:
-    """A wrong flag leaves a program idle: silence is not rest."""
+def test_a_program_that_sends_no_request_is_named(tmp_path: Path) -> None:
+    """A wrong flag leaves a program idle: silence is not success."""
     silent = replace(setup("careful", tmp_path, quiet=0.1), program=Program.parse("sleep 60"), patience=0.5)
     with pytest.raises(ConfigError, match=r"sent no request within 0\.5 s after it was started"):
         simulate_command(silent, Choice())
@@ -155,7 +155,7 @@ def test_the_command_gets_its_kubeconfig_and_a_free_port() -> None:
 
 
 def test_faults_that_need_virtual_time_are_rejected() -> None:
-    """A clock that jumps by an hour cannot be had in real time."""
+    """A clock cannot jump by an hour in real time."""
     with pytest.raises(ConfigError, match="clock-ahead cannot be injected"):
         kinds_of(["clock-ahead"])
     with pytest.raises(ConfigError, match="unknown faults fire"):

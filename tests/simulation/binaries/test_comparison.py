@@ -12,7 +12,7 @@ def test_the_order_of_named_items_is_not_compared() -> None:
 
 
 def test_an_order_with_a_meaning_is_compared() -> None:
-    """Arguments and init containers do what they do in their order."""
+    """The order of arguments and init containers matters."""
     for name, items in {"args": ["a", "b"], "initContainers": [{"name": "a"}, {"name": "b"}]}.items():
         one = compared({"kind": "Pod", "metadata": {}, "spec": {name: items}})
         other = compared({"kind": "Pod", "metadata": {}, "spec": {name: items[::-1]}})
@@ -20,7 +20,7 @@ def test_an_order_with_a_meaning_is_compared() -> None:
 
 
 def test_what_depends_on_the_number_of_updates_is_not_compared() -> None:
-    """A program that is killed may need one update more to get to the same end."""
+    """A program that is killed may need one more update to reach the same end."""
     document = {"kind": "Boat", "metadata": {"name": "a", "generation": 3}, "status": {"observedGeneration": 3, "x": 1}}
     assert compared(document) == {"kind": "Boat", "metadata": {"name": "a"}, "status": {"x": 1}}
     assert compared({"kind": "ControllerRevision", "metadata": {"name": "a"}}) is None

@@ -1,4 +1,4 @@
-"""Writes that change nothing, and the records of leaders, are no steps."""
+"""Writes that change nothing, and leader election records, are not steps."""
 
 import json
 
@@ -26,7 +26,7 @@ def stored(cluster: Cluster, path: str) -> bytes:
 
 
 async def test_an_update_with_the_same_content_changes_nothing() -> None:
-    """Operators write every object each time; only what changes is a step at which a fault can teach something."""
+    """Operators write every object each time; only at a change can a fault show something."""
     async with Cluster.start() as cluster:
         await cluster.client.create(ConfigMap(meta("a"), data={"x": "1"}))
         version = cluster.server.objects.version
@@ -76,8 +76,8 @@ async def test_the_record_of_a_leader_in_a_config_map_is_recognised() -> None:
         assert not is_election_request(cluster.server, Request("GET", "/api/v1/pods"))
 
 
-async def test_the_terms_of_a_dead_leader_end_at_once_and_nodes_keep_theirs() -> None:
-    """The next process need not wait until a lease expires; a node is no leader."""
+async def test_the_lease_of_a_killed_leader_ends_at_once_and_nodes_keep_theirs() -> None:
+    """The next process need not wait until a lease expires; a node is not a leader."""
     async with Cluster.start() as cluster:
         await cluster.client.create(ConfigMap(meta("lock", annotations={LEADER: "{}"})))
         await cluster.client.create(ConfigMap(meta("other")))
@@ -90,5 +90,5 @@ async def test_the_terms_of_a_dead_leader_end_at_once_and_nodes_keep_theirs() ->
         maps = {one.name for one in cluster.list(ConfigMap, namespace="default")}
         assert maps & {"lock", "other"} == {"other"}
         assert [one.name for one in cluster.list(Lease)] == ["node"]
-        # What the simulation itself does away with is not the work of the operator.
+        # Deletions by the simulation itself are not writes of the operator.
         assert seen == []

@@ -35,7 +35,7 @@ async def test_an_object_is_written_and_read_in_an_old_version() -> None:
 
 
 async def test_discovery_lists_the_old_version() -> None:
-    """Clients ask for the versions of a group before they use one."""
+    """Clients read the versions of a group before they use one."""
     async with Cluster.start() as cluster:
         expected = [
             {"groupVersion": "policy/v1", "version": "v1"},
@@ -52,7 +52,7 @@ async def test_discovery_lists_the_old_version() -> None:
 @pytest.mark.parametrize(
     "text", ["policy/v1beta1", "policy=policy/v1", "policy/v1=policy/v1", "policy/v1beta1=apps/v1"]
 )
-def test_what_is_no_pair_of_versions_is_rejected(text: str) -> None:
-    """One group in two versions is what can be translated."""
+def test_an_invalid_pair_of_versions_is_rejected(text: str) -> None:
+    """Only two versions of one group can be translated."""
     with pytest.raises(ConfigError, match="is not OLD=NEW with two versions of one group"):
         parse_old_versions([text])

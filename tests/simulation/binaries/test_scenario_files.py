@@ -45,7 +45,7 @@ async def test_files_are_applied_patched_and_deleted_in_the_order_of_their_names
         ({"01-create.yaml": "a: b: c\n"}, "01-create.yaml: line 1"),
     ],
 )
-def test_a_folder_that_is_no_scenario_is_rejected(tmp_path: Path, files: dict[str, str], message: str) -> None:
+def test_a_folder_that_is_not_a_scenario_is_rejected(tmp_path: Path, files: dict[str, str], message: str) -> None:
     """A typo is named with its file before anything starts."""
     for name, text in files.items():
         (tmp_path / name).write_text(text)

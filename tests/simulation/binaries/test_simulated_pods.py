@@ -17,7 +17,7 @@ class Wire:
         self.sent = b""
 
     def write(self, data: bytes) -> None:
-        """Keep what is sent."""
+        """Store the bytes."""
         self.sent += data
 
     def close(self) -> None:
@@ -32,7 +32,7 @@ class Wire:
 
 
 async def test_a_command_succeeds_over_spdy_without_output() -> None:
-    """Go operators of some years ago run commands in their pods over SPDY, and go on only if they succeed."""
+    """Older Go operators run commands in their pods over SPDY, and continue only if they succeed."""
     client = SpdyConnection()
     wire = Wire(client.open(1, {"streamtype": "error"}), client.open(3, {"streamtype": "stdout"}), client.ping(1))
     await answer_streams(wire, SpdyConnection(), 2)

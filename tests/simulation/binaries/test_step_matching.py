@@ -25,14 +25,14 @@ def test_a_write_is_found_by_its_object_and_not_by_its_number() -> None:
     assert [matcher.fault_at(step) is not None for step in run] == [False, False, False, True, False]
 
 
-def test_a_step_that_the_recorded_run_does_not_have_never_strikes() -> None:
+def test_a_fault_at_a_step_that_does_not_exist_is_never_injected() -> None:
     """A plan of an older run may name a step that no longer exists."""
     matcher = StepMatcher(parse_plan("crash-after@write:7"), Recording(writes=[write(1, "/a")]))
     assert matcher.fault_at(write(7, "/a")) is None
 
 
-def test_an_old_state_is_found_by_the_event_that_made_it() -> None:
-    """Versions differ between runs, so that of the recorded run means nothing in another one."""
+def test_an_old_state_is_found_by_the_event_that_created_it() -> None:
+    """Versions differ between runs, so that of the recorded run is useless in another one."""
     recorded = Recording(events=[event(1, "d/a", "11"), event(2, "d/b", "12"), event(3, "d/a", "13")])
     recorded.watched = {PODS: "10"}
     current = Recording(events=[event(1, "d/b", "51"), event(2, "d/a", "53"), event(3, "d/a", "57")])

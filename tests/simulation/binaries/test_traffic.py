@@ -1,4 +1,4 @@
-"""When an operator in another process is taken to be at rest."""
+"""When an operator in another process counts as idle."""
 
 from steersman.simulation.binaries.traffic import Traffic
 
@@ -22,7 +22,7 @@ def test_a_process_that_starts_is_not_at_rest() -> None:
 
 
 def test_a_request_without_an_answer_is_not_rest() -> None:
-    """A slow answer may be followed by more work; a process that is gone waits for none."""
+    """A slow answer may be followed by more work; a process that has ended waits for none."""
     traffic = Traffic(quiet=3.0)
     traffic.begin(0.0, "GET /api/v1/pods")
     assert traffic.seconds_left(60.0) == 3.0

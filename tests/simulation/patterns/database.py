@@ -1,4 +1,4 @@
-"""What the patterns have in common: a database, its parts as ConfigMaps and Secrets, and what users do to it."""
+"""The common parts of the patterns: a database, its parts as ConfigMaps and Secrets, and the actions of users."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from steersman.testing import Cluster, Scenario
 
 
 class DatabaseSpec(Model):
-    """What is wanted."""
+    """The desired state."""
 
     replicas: int = 1
     feature: bool = True
@@ -18,7 +18,7 @@ class DatabaseSpec(Model):
 
 
 class DatabaseStatus(Status):
-    """What was done."""
+    """The observed state."""
 
     replicas: int = 0
 
@@ -30,14 +30,14 @@ class Database(Resource[DatabaseSpec, DatabaseStatus]):
 
 @dataclass(frozen=True)
 class Pattern:
-    """A bug of the list: the operator that has it, its correct twin, and what users do when it shows."""
+    """A bug of the list: the operator that has it, its correct twin, and the user actions that reveal it."""
 
     #: Project and issue.
     bug: str
     #: Makes the operator; ``True`` makes the twin.
     make: Callable[[bool], Operator]
     scenario: Scenario
-    #: The kind of fault that brings it to light.
+    #: The kind of fault that reveals it.
     fault: str
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ async def delete_by_name(ctx: Context[Database], name: str) -> None:
 
 
 async def is_current(ctx: Context[Database], database: Database) -> bool:
-    """Return whether the API server still has the database as the cache shows it."""
+    """Return whether the database on the API server is the one in the cache."""
     live = await ctx.client.try_get(Database, database.name, "default")
     if live is None or live.uid != database.uid:
         return False

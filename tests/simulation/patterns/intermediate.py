@@ -1,4 +1,4 @@
-"""Intermediate states: a crash between two writes that belong together, and nothing that brings the second back."""
+"""Intermediate states: a crash between two writes that belong together, after which the second never happens."""
 
 from collections.abc import Callable
 
@@ -77,7 +77,7 @@ def resized_set(is_correct: bool) -> Operator:
 
 
 def config_before_note(is_correct: bool) -> Operator:
-    """Write a configuration, then note that pods have to restart: once it is written, nothing asks for the note."""
+    """Write a configuration, then record that pods have to restart: once it is written, nothing triggers the record."""
     operator = Operator("config")
 
     @operator.reconciler(Database, owns=[ConfigMap])
@@ -113,7 +113,7 @@ def skipped_steps(is_correct: bool) -> Operator:
 
 
 def remembered_in_memory(is_correct: bool) -> Operator:
-    """Remove the volume of a pod after the pod: which one it is, only the process knows."""
+    """Remove the volume of a pod after the pod: only the process knows which one it is."""
     operator = Operator("memory")
     finalizing: set[str] = set()
 
@@ -156,7 +156,7 @@ def label_says_starting(is_correct: bool) -> Operator:
 
 
 def interrupted_cleanup(is_correct: bool) -> Operator:
-    """Clean up after a feature is switched off: the set goes first, and without it nothing is left to clean up."""
+    """Clean up after a feature is switched off: the set is deleted first, and without it the rest is not found."""
     operator = Operator("cleanup")
 
     @operator.reconciler(Database, owns=[ConfigMap])

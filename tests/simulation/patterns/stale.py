@@ -1,4 +1,4 @@
-"""Stale states: a restarted operator reads an old state, and destroys what the present one needs."""
+"""Stale states: a restarted operator reads an old state, and deletes what the current one needs."""
 
 from collections.abc import Callable
 
@@ -44,7 +44,7 @@ def deleted_volume(volume: str) -> Callable[[bool], Operator]:
 
 
 async def _exists(ctx: Context[Database], volume: str, *, in_cluster: bool) -> bool:
-    """Return whether a volume exists. Nothing tells of a volume that is not owned, so the cache is not enough."""
+    """Return whether a volume exists. Volumes that are not owned cause no events, so the cache is not enough."""
     found = await (ctx.client.try_get(ConfigMap, volume, "default") if in_cluster else ctx.get(ConfigMap, volume))
     return found is not None
 

@@ -1,4 +1,4 @@
-"""Unobserved states: one that comes and goes while the operator does not look, and on which it relied."""
+"""Unobserved states: one that the operator relies on appears and disappears while it does not watch."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ HELD = "patterns.example.com/held"
 
 
 def departing_pod(is_correct: bool) -> Operator:
-    """Delete the volume of a pod while the pod is being deleted; of a pod that is gone nothing is known."""
+    """Delete the volume of a pod while the pod is being deleted; a deleted pod is no longer known."""
     operator = Operator("departing")
 
     @operator.reconciler(Database, owns=[ConfigMap])
@@ -67,7 +67,7 @@ def one_by_one(is_correct: bool) -> Operator:
 
 
 def kept_volumes(prefix: str) -> Callable[[bool], Operator]:
-    """Return the maker of an operator whose volumes tell of every number of replicas that it ever saw."""
+    """Return the maker of an operator whose volumes record every number of replicas that it ever saw."""
 
     def make(is_correct: bool) -> Operator:
         operator = Operator("growing")
@@ -86,7 +86,7 @@ def kept_volumes(prefix: str) -> Callable[[bool], Operator]:
 
 
 def toggled_arbiter(is_correct: bool) -> Operator:
-    """Create the part of a feature when it is switched on, and never take it away."""
+    """Create the part of a feature when it is switched on, and never remove it."""
     operator = Operator("arbiter")
 
     @operator.reconciler(Database, owns=[ConfigMap])

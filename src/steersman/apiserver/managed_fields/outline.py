@@ -41,7 +41,7 @@ class Outline:
 
     def __init__(self, kind: FieldType, places: "dict[int, Outline] | None" = None) -> None:
         self._kind = kind
-        #: The places that were met so far, by the address of their type: types may be cyclic.
+        #: The nodes found so far, by the identity of their type, because types may be cyclic.
         self._places: dict[int, Outline] = {} if places is None else places
         self._places[id(kind)] = self
         self._plans: dict[_Shape, _Plan] = {}

@@ -74,7 +74,7 @@ class Strategy(ABC):
         """Return a stored document as it is served now: the rules may have changed since it was written."""
 
     def shown(self, obj: JsonObject) -> JsonObject:
-        """Return an object without fields that only its writers get. It may be changed."""
+        """Return an object without the fields that only the client that wrote it may see; the caller may change it."""
         return obj
 
     def to_stored(self, obj: JsonObject) -> JsonObject:

@@ -21,7 +21,7 @@ class Table:
         self._removed: set[str] = set()
 
     def put(self, record: Record) -> Record | None:
-        """Keep a new state; gives the one before."""
+        """Store a new state and return the previous one."""
         path = record.path
         before = self.records.get(path)
         if before is None:

@@ -1,4 +1,4 @@
-"""`Ranks`: the priorities that an author gives to objects (``priority=``), and how they meet those of the framework.
+"""`Ranks`: the priorities that an author gives to objects (``priority=``), combined with those of the framework.
 
 The rank decides first: a change, a retry and the first reconcile of an object of rank 1 go before a change of rank 0.
 Within a rank the framework's own order holds: changes, then retries, then objects that existed at the start. No rank

@@ -41,7 +41,7 @@ class CommandNetwork(Network):
     matcher: StepMatcher | None = None
 
     def fault_at(self, step: Step) -> Fault | None:
-        """Return the fault that strikes at a step, which is found by what it is."""
+        """Return the fault of the plan for this step, which is recognised by its content."""
         return self.matcher.fault_at(step) if self.matcher is not None else None
 
 

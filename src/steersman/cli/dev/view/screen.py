@@ -1,4 +1,4 @@
-"""The screen of `steer dev`: the board as tables, for a terminal of any size. It decides and waits for nothing."""
+"""The screen of `steer dev`: the dashboard as tables, for a terminal of any size. It only draws."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
