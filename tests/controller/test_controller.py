@@ -181,7 +181,7 @@ async def test_every_log_line_of_a_run_names_its_object(caplog: pytest.LogCaptur
     assert (looking["controller"], looking["kind"], looking["key"]) == ("widget", "Widget", "default/a")
     assert (looking["reconcile"], looking["depth"]) == (1, 3)
     reconciled = next(line.__dict__ for line in caplog.records if line.message == "reconciled")
-    assert (reconciled["result"], reconciled["why"]) == ("success", ["Widget default/a created"])
+    assert (reconciled["result"], reconciled["why"]) == ("done", ["Widget default/a created"])
 
 
 async def test_objects_that_exist_at_the_start_are_reconciled_and_marked_so() -> None:

@@ -101,3 +101,11 @@ def test_every_text_of_a_record_is_masked_except_the_name_of_its_object() -> Non
     assert redactor.record(read).object == ObjectName("Secret", "default", f"of-{MASK}")
     own = Redactor(remembering(secret.encode()), about=ObjectName("Site", "default", secret))
     assert own.record(ObjectName("Site", "default", secret)).name == secret
+
+
+def test_a_text_is_masked_once_its_secret_is_known() -> None:
+    """Texts without secrets are remembered as such, until there is another secret."""
+    memory = remembering(b"something-else")
+    assert memory.mask(CANARY.decode()) == CANARY.decode()
+    memory.learn([CANARY])
+    assert memory.mask(CANARY.decode()) == MASK

@@ -17,10 +17,11 @@ from steersman import (
     custom_resource,
     meta,
 )
+from steersman.concurrency import background
 from steersman.history.records import MALFORMED, ObjectName, Result
-from steersman.kinds.core_v1 import Secret
+from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.manager.leader.election import ElectionOptions
-from steersman.manager.manager import ManagerOptions
+from steersman.manager.manager import Manager, ManagerOptions
 from steersman.testing import Cluster
 from tests.support.widgets import DEFINITION, Widget
 
@@ -68,18 +69,22 @@ async def test_a_review_is_remembered_with_its_answer(cluster: Cluster) -> None:
     assert f'controller_runtime_webhook_requests_total{{code="200",webhook="{calls[0].webhook}"}}' in text
 
 
-async def test_leadership_is_remembered_when_it_begins_and_ends(cluster: Cluster) -> None:
+async def test_leadership_is_remembered_when_it_begins_and_ends() -> None:
     """Two replicas that take turns explain what no reconcile does."""
     operator = Operator("limits")
 
-    @operator.reconciler(Limit)
-    async def reconcile(_: Limit, __: Context[Limit]) -> None:
+    @operator.reconciler(ConfigMap)
+    async def reconcile(_: ConfigMap, __: Context[ConfigMap]) -> None:
         """Do nothing."""
 
     options = ManagerOptions(election=ElectionOptions(name="op", namespace="default", identity="replica-1"))
-    async with cluster.running(operator, options=options) as manager:
-        assert 'leader_election_master_status{name="op"} 1.0' in manager.metrics.text().decode()
+    async with Cluster.start() as cluster:
+        manager = Manager([operator], cluster.transport, options, clock=cluster.clock)
+        async with background(manager.run(), name="manager"):
+            await manager.wait_ready()
+            text = manager.metrics.text().decode()
     began, ended = manager.history.leadership()
+    assert 'leader_election_master_status{name="op"} 1.0' in text
     assert (began.is_leader, began.lease, began.identity) == (True, "default/op", "replica-1")
     assert (ended.is_leader, ended.reason) == (False, "stopping")
     assert 'leader_election_master_status{name="op"} 0.0' in manager.metrics.text().decode()

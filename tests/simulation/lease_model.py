@@ -305,7 +305,7 @@ class Run:
         self.clock.call_later(self.delay(), callback)
 
     async def play(self) -> None:
-        """Let a minute pass."""
+        """Advance time by a minute."""
         replicas = [Replica(self, f"replica-{number}") for number in (1, 2)]
         for replica in replicas:
             for begin, length in self._times():

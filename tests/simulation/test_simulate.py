@@ -302,7 +302,7 @@ def test_an_operator_that_writes_without_end_is_cut_off() -> None:
         simulate(stormy, bare_creation)
 
 
-def test_progress_is_told_and_an_interrupt_keeps_what_is_known() -> None:
+def test_progress_is_reported_and_an_interrupt_keeps_the_results() -> None:
     """Ctrl-C after a minute must not lose the minute."""
 
     def interrupt(report: Report, plans: int) -> None:

@@ -42,7 +42,7 @@ def load_operator(target: str | None) -> "Operator":
     target = target or project_target()
     found = load_target(target)
     if not isinstance(found, Operator):
-        raise _wrong(f"{target} is not an Operator, but of the type {type(found).__name__}")
+        raise _wrong(f"{target} is not an Operator, but of the type {type(found).__name__}", "MODULE:OPERATOR")
     return found
 
 

@@ -124,6 +124,11 @@ class History:
 
         return end
 
+    @property
+    def listener_count(self) -> int:
+        """Number of listeners, of all types of records."""
+        return sum(map(len, self._listeners.values()))
+
     def calls(self) -> list[WebhookCall]:
         """Return the newest reviews of webhooks, oldest first."""
         return list(self._calls)

@@ -36,6 +36,8 @@ SHORTEST: Final = 4
 REMEMBERED: Final = 8
 #: Values that are remembered at least; twice as many at most.
 _VALUES: Final = 10_000
+#: Characters of a text that is remembered to be without secrets, and the number of them.
+_CLEAN_TEXT, _CLEAN_TEXTS = 100, 10_000
 #: Texts that look like a credential, whatever their origin.
 _SUSPECT: Final = (
     (re.compile(r"-----BEGIN [^-]+-----.*?(?:-----END [^-]+-----|$)", re.DOTALL), MASK),
@@ -78,6 +80,8 @@ class SecretMemory:
     def __init__(self) -> None:
         self._key = token_bytes(16)
         self._lock = Lock()
+        #: Short texts without any of the values: names and messages come again and again.
+        self._clean: set[str] = set()
         #: When the young generation is full it becomes the old one, so that values in use stay and others are dropped.
         self._young, self._old = _Generation(), _Generation()
 
@@ -95,6 +99,7 @@ class SecretMemory:
             if len(self._young.values) >= _VALUES:
                 self._young, self._old = _Generation(), self._young
             self._young.values.add(digest)
+            self._clean = set()
             for form in set(_forms_of(value)):
                 if len(form) >= REMEMBERED:
                     self._young.add(form, self._digest(form.encode("utf-8", "surrogatepass")))
@@ -104,12 +109,14 @@ class SecretMemory:
 
     def mask(self, text: str, known: str = "") -> str:
         """Return a text with every known value masked, except those that are part of ``known``."""
+        if len(text) < REMEMBERED or text in self._clean:
+            return text
+        clean = self._clean
         generations = [one.forms for one in (self._young, self._old) if one.forms]
-        positions = range(len(text) - REMEMBERED + 1)
-        for forms in generations:
-            if any(hash(text[at : at + REMEMBERED]) in forms for at in positions):
-                break
-        else:
+        starts = {hash(text[at : at + REMEMBERED]) for at in range(len(text) - REMEMBERED + 1)}
+        if all(starts.isdisjoint(forms) for forms in generations):
+            if len(text) <= _CLEAN_TEXT and len(clean) < _CLEAN_TEXTS:
+                clean.add(text)
             return text
         parts, start, at = [], 0, 0
         while at <= len(text) - REMEMBERED:
@@ -168,15 +175,22 @@ class Redactor:
         return text
 
     def name(self, text: str) -> str:
-        """Return a part of an object's name without secrets; short values are kept, for they are words there."""
+        """Return a name or a path without secrets; short values are kept, for they are words there."""
         return self._memory.mask(text, self._known)
+
+    def object(self, name: ObjectName) -> ObjectName:
+        """Return the name of an object without secrets."""
+        place, own = self.name(name.namespace), self.name(name.name)
+        if place is name.namespace and own is name.name:
+            return name
+        return name._replace(namespace=place, name=own)
 
     def record(self, value: Any) -> Any:
         """Return a record, or a part of one, with every text in it masked."""
         if value.__class__ is str:
             return self.text(value)
         if isinstance(value, ObjectName):
-            return value._replace(namespace=self.name(value.namespace), name=self.name(value.name))
+            return self.object(value)
         if isinstance(value, Struct):
             fields = {name: getattr(value, name) for name in value.__struct_fields__ if name not in _PLAIN}
             masked = {name: self.record(one) for name, one in fields.items() if one}

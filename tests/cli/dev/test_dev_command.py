@@ -42,7 +42,7 @@ def test_a_save_restarts_the_operator_and_keeps_the_objects(project: Path) -> No
         assert f"export KUBECONFIG={project}/.steer/kubeconfig\n" in dev.wait_for("fleet is running")
         assert stat.S_IMODE((project / ".steer/kubeconfig").stat().st_mode) == 0o600
         kubectl(project, "apply", "-f", "samples")
-        assert "Ship default/ship-sample ok in" in dev.wait_for(": created")
+        assert "Ship default/ship-sample ok in" in dev.wait_for(": it was created")
 
         again = CliRunner().invoke(main, ["dev", "--plain"])
         assert again.exit_code == 2
@@ -98,7 +98,7 @@ def test_a_stored_cluster_is_available_again(project: Path) -> None:
         assert dev.wait() == 0
     assert (project / ".steer/kubeconfig").exists()
     with Dev(project, "--data", str(data)) as dev:
-        assert "Ship default/ship-sample ok in" in dev.wait_for(": exists")
+        assert "Ship default/ship-sample ok in" in dev.wait_for(": it exists")
 
 
 def test_in_a_terminal_it_draws_a_screen_and_restores_the_terminal(project: Path) -> None:

@@ -37,7 +37,7 @@ def _is_going(pod: ConfigMap | None) -> bool:
 
 
 async def a_pod_is_deleted(cluster: Cluster) -> None:
-    """Let a pod be deleted, and let its node confirm that it ended."""
+    """Delete a pod, and confirm as its node that it ended."""
     await cluster.client.create(Database(meta("a")))
     await cluster.eventually(lambda: any(one.name == "a-pod" for one in cluster.list(ConfigMap)))
     await cluster.settle()

@@ -1,9 +1,10 @@
 """From a run that has ended to its record in the history."""
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from steersman.controller.keys.key_state import KeyState, ReconcileRequest
 from steersman.controller.reports.outcome import Done, Failed, GaveUp, Outcome, Outdated, Paused, RetryLater, Waiting
@@ -11,9 +12,12 @@ from steersman.controller.run.failure_text import cut, failure_text
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.run_trace import name_of, named, plain_text
 from steersman.history.differences import Mask
-from steersman.history.records import MALFORMED, Next, ObjectName, Reconcile, Result
+from steersman.history.records import MALFORMED, CauseRecord, Next, ObjectName, Read, Reconcile, Result, WriteRecord
+from steersman.history.redaction import Redactor
 from steersman.informer.record import Record
 from steersman.objects.resource import resource_of
+
+P = TypeVar("P", CauseRecord, Read, WriteRecord)
 
 _NOTHING_NEXT = Next()
 
@@ -72,7 +76,7 @@ class RunEnd(Struct, frozen=True):
             more_causes=request.dropped_causes,
             reads=tuple(trace.reads),
             writes=writes,
-            external_writes=tuple(trace.external_writes),
+            external_writes=trace.masked_external_writes(mask),
             events=trace.events(mask),
             conditions=conditions,
             result=end.result,
@@ -84,11 +88,26 @@ class RunEnd(Struct, frozen=True):
             is_timeout=isinstance(end.error, TimeoutError),
             is_panic=end.error is not None and not isinstance(end.error, Exception),
         )
-        # Texts were masked before they were cut; this also masks names, and whatever a record will hold one day.
-        if redactor is None:
-            return record
-        masked: Reconcile = redactor.record(record)
-        return masked
+        return record if redactor is None else _with_masked_names(record, redactor)
+
+
+def _with_masked_names(record: Reconcile, redactor: Redactor) -> Reconcile:
+    """Return a record without secrets in the names of objects; all other texts were masked before they were cut."""
+    waits_for = record.next.waits_for
+    return replace(
+        record,
+        causes=tuple([_masked(one, redactor) for one in record.causes]),
+        reads=tuple([_masked(one, redactor) for one in record.reads]),
+        writes=tuple([_masked(one, redactor) for one in record.writes]),
+        next=record.next if waits_for is None else replace(record.next, waits_for=redactor.object(waits_for)),
+    )
+
+
+def _masked(part: P, redactor: Redactor) -> P:
+    if part.object is None:
+        return part
+    name = redactor.object(part.object)
+    return part if name is part.object else replace(part, object=name)
 
 
 def malformed_record(

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import MsgspecError
+from msgspec.structs import replace
 
 from steersman.clock import Clock
 from steersman.controller.run.failure_text import cut, failure_text
@@ -68,7 +69,7 @@ class RunTrace:
         #: When the request that the next note is about was sent, in seconds after the run began, and how long it took.
         self._request = _NO_REQUEST
         self.reads: list[Read] = []
-        self.external_writes: list[ExternalWriteRecord] = []
+        self._external_writes: list[ExternalWriteRecord] = []
         self._writes: list[_WriteNote | _StatusNote] = []
         self._events: list[tuple[object, object, object]] = []
 
@@ -119,8 +120,8 @@ class RunTrace:
     def external_write(self, system: str, description: str, result: WriteResult, seconds: float) -> None:
         """Note a write to another system that has just ended. All are noted: they are counted by their records."""
         at = self._clock.monotonic() - self._began - seconds
-        texts = cut(plain_text(system)), cut(plain_text(description))
-        self.external_writes.append(ExternalWriteRecord(*texts, result, seconds, at))
+        one = ExternalWriteRecord(plain_text(system), plain_text(description), result, seconds, at)
+        self._external_writes.append(one)
 
     def event(self, type_: object, reason: object, message: object) -> None:
         """Note an event."""
@@ -139,6 +140,15 @@ class RunTrace:
             else:
                 writes.append(_write_of(note, mask))
         return tuple(writes), tuple(conditions[:_KEPT])
+
+    def masked_external_writes(self, mask: Mask) -> tuple[ExternalWriteRecord, ...]:
+        """Return the writes to other systems, with secrets masked."""
+        return tuple(
+            [
+                replace(one, system=cut(mask(one.system)), description=cut(mask(one.description)))
+                for one in self._external_writes
+            ]
+        )
 
     def events(self, mask: Mask) -> tuple[EventRecord, ...]:
         """Return the events, with secrets masked."""

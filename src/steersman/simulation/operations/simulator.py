@@ -134,7 +134,7 @@ class _Operations:
     def _try(self, sequence: OperationSequence) -> None:
         self.report.tried.append(sequence)
         try:
-            findings = self._judged(sequence)
+            findings = self._checked(sequence)
         except NotAllowed as error:
             self.report.rejected[str(sequence)] = str(error)
             return
@@ -145,14 +145,14 @@ class _Operations:
         """Return the shortest sequence with the same end that still fails."""
         for shorter in failure.sequence.shorter():
             try:
-                findings = self._judged(shorter)
+                findings = self._checked(shorter)
             except NotAllowed:
                 continue
             if findings:
                 return self._shrunk(OperationsFailure(shorter, findings))
         return failure
 
-    def _judged(self, sequence: OperationSequence) -> list[Finding]:
+    def _checked(self, sequence: OperationSequence) -> list[Finding]:
         end = self._direct_end(sequence)
         if end.findings or sequence.steps == sequence.direct.steps:
             return end.findings
