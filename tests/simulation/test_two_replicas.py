@@ -6,8 +6,10 @@ import os
 import pytest
 
 from tests.simulation.lease_model import play
+from tests.simulation.lease_rules import play_rules
 
-#: Seeds that are tried here; `python -m bench two_replicas` tries a hundred thousand.
+#: Seeds that are tried here, of the elector and, ten times as many, of its rules; `python -m bench two_replicas` tries
+#: a hundred thousand.
 RUNS = int(os.environ.get("STEERSMAN_TWO_REPLICAS", "60"))
 
 
@@ -29,9 +31,20 @@ def test_no_deposed_leader_writes_whatever_the_seed() -> None:
     assert writes > 10 * RUNS
 
 
+def test_no_deposed_leader_writes_by_the_rules_whatever_the_seed() -> None:
+    """The same world without an event loop, for many more seeds."""
+    leaders = 0
+    for seed in range(10 * RUNS):
+        seen = play_rules(seed)
+        assert seen.deposed == [], f"seed {seed}"
+        leaders += seen.leaders
+    assert leaders > 10 * RUNS, "leadership must change hands"
+
+
 def test_a_write_that_is_under_way_for_too_long_arrives_under_another_leader() -> None:
     """What no leader can know, and that the model would notice: 5 s is what the lease lasts beyond its deadline."""
     assert any(play(seed, longest_delay=20.0).deposed for seed in range(40, 50))
+    assert any(play_rules(seed, longest_delay=20.0).deposed for seed in range(100))
 
 
 def test_a_run_depends_on_its_seed_alone() -> None:

@@ -107,6 +107,9 @@ def _wait_for_sentinels(goal: Goal, seen: Observation, watched: Address) -> Mast
     if lost is not None and lost.role == "slave":
         # It restarted, so its data may be older than that of its replicas. Sentinels would notice after half a minute.
         why = f"the master {lost.pod} restarted"
+        if _has_more_data(lost, _followers(seen, watched)):
+            again = f"{why}, and its replicas do not have all of its data: it becomes master again"
+            return MasterSelection(None, (Promote(lost, again),), _missing("Promoting", again))
         first = seen.watching(watched)[0]
         message = _missing("MasterRestarted", f"{why}: requesting a failover from the sentinels")
         best = max(_followers(seen, watched), key=lambda node: (node.history == lost.history, node.recency))
@@ -115,6 +118,12 @@ def _wait_for_sentinels(goal: Goal, seen: Observation, watched: Address) -> Mast
     if seen.seconds_without_master >= SENTINEL_TIMEOUT and len(gone) >= goal.quorum:
         return _promotion(seen, f"the sentinels have not replaced {watched} in {SENTINEL_TIMEOUT:.0f} seconds")
     return MasterSelection(None, (), _missing("WaitingForSentinels", f"the master {watched} does not respond"))
+
+
+def _has_more_data(lost: RedisNode, followers: list[RedisNode]) -> bool:
+    """Return whether it is certain that a server has newer data than all of its replicas: they had not synced yet."""
+    is_newest = all(lost.has_all_data_of(node) for node in followers)
+    return is_newest and not any(node.has_all_data_of(lost) for node in followers)
 
 
 def _followers(seen: Observation, master: Address) -> list[RedisNode]:

@@ -159,7 +159,9 @@ def test_a_failure_becomes_a_test_that_fails_until_it_is_fixed(project: Path) ->
     told = json.loads((project / "report.json").read_text())
     assert told["failures"][0]["plan"] == "crash-before@write:2"
     page = (project / "page.html").read_text()
-    assert "<h3>crash-before@write:2</h3>" in page
+    assert '<h3 id="crash-before@write:2">crash-before@write:2</h3>' in page
+    assert '<a class="failed" href="#crash-before@write:2" title="crash-before@write:2 failed">✗</a>' in page
+    assert '<span title="crash-before@write:1 passed">●</span>' in page
     assert "+    &quot;name&quot;: &quot;book-*&quot;" in page
     source = (project / "test_found.py").read_text()
     assert 'plans=["crash-before@write:2"], seed=1, invariants=[no_shelf_without_a_name]' in source
