@@ -26,7 +26,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with Dev(folder, "--operator", TARGET) as dev:
         view = View(url_in(dev.wait_for("shop is running")))
         assert view.post("/api/actions", {"action": "apply", "text": SHOP})[0] == 200
-        dev.wait_for("ConfigMap a-0 created")
+        dev.wait_for("ConfigMap a-0 was created")
         monkeypatch.chdir(folder)
         monkeypatch.syspath_prepend(folder)
         yield folder
