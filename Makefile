@@ -21,7 +21,7 @@ SECONDS ?= 300
 PYTHONS ?= 3.12 3.13 3.14
 TESTS ?= tests/objects tests/schema tests/structural tests/cel tests/secrets tests/controller tests/testing
 
-.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference simulate-binaries bench pictures docs report lock clean
+.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs report lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -87,6 +87,9 @@ examples-kopf: $(DEV) ## Replay the READMEs of examples with operators that are 
 
 controllers: $(DEV) ## Run the real kube-controller-manager on the embedded server (needs Go): SECONDS=300
 	$(BIN)/python -m tools.controllers --seconds $(SECONDS)
+
+simulate: $(DEV) ## Try every single fault at every step of the examples: EXAMPLES="custompod" for one of them
+	$(BIN)/python -m tools.simulate_examples $(EXAMPLES)
 
 simulate-binaries: $(DEV) ## Find known bugs of Go operators again by simulation: CASES="foo-rollout" (needs Go; minutes)
 	$(BIN)/python -m tools.simulate_binaries $(CASES)

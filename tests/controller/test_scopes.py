@@ -1,4 +1,4 @@
-"""Scopes: what is cached of a kind, what reads answer from it, and which roles follow."""
+"""Scopes: what is cached of a kind, what reads return from it, and which roles follow."""
 
 from collections.abc import Awaitable, Callable
 
@@ -47,7 +47,7 @@ def to_a(_: KubeObject) -> list[str]:
 async def test_watched_secrets_and_config_maps_are_cached_without_content(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Everybody's Secrets in memory are what kills operators; a content that is read comes from the API server."""
+    """All Secrets of a cluster in memory would exceed an operator's limit; content is read from the API server."""
     caplog.set_level("INFO", "steersman.controller")
     operator, contents = Operator("metadata"), list[object]()
 
@@ -96,7 +96,7 @@ async def test_content_is_cached_if_the_author_asks_for_it(cluster: Cluster) -> 
 
 
 async def test_a_function_that_reads_missing_content_fails_with_advice(cluster: Cluster) -> None:
-    """An empty Secret where there is none would be a wrong answer; this one is an error that names the option."""
+    """An empty Secret instead of the missing content would be a wrong answer; the error names the option."""
     operator = Operator("curious")
 
     @operator.reconciler(Widget, watches=[Watch(Secret, to=lambda secret: [*(secret.data or {})])])
@@ -216,7 +216,7 @@ async def test_owned_objects_carry_the_label_by_which_they_are_cached(cluster: C
 
 
 async def test_an_owned_object_without_the_label_is_labelled_by_the_next_apply(cluster: Cluster) -> None:
-    """What an earlier release made is not seen, and must neither be refused nor made twice."""
+    """An object of an earlier release is not in the cache, and must be neither rejected nor created twice."""
 
     def operator_with(owned: Owned) -> Operator:
         operator = Operator("upgraded")
@@ -239,7 +239,7 @@ async def test_an_owned_object_without_the_label_is_labelled_by_the_next_apply(c
 
 
 async def test_owned_objects_can_be_cached_without_content(cluster: Cluster) -> None:
-    """Whoever only applies and prunes needs no content; a reader of contents is told so."""
+    """An operator that only applies and prunes needs no content; a read of content is an error."""
     operator, answers, applied = Operator("thin"), list[object](), list[ConfigMap]()
 
     @operator.reconciler(Widget, owns=[Owned(ConfigMap, metadata_only=True)])
@@ -288,7 +288,12 @@ async def test_reads_use_a_selective_cache_only_for_what_it_has(cluster: Cluster
         async def exists(name: str) -> bool:
             return await ctx.get(ConfigMap, name) is not None
 
+        async def has_metadata(name: str) -> bool:
+            return await ctx.get_metadata(ConfigMap, name) is not None
+
         await cost("cached", exists("web"))
+        await cost("cached metadata", has_metadata("web"))
+        await cost("metadata not selected", has_metadata("db"))
         await cost("not selected", exists("db"))
         await cost("missing", exists("none"))
         await cost("narrower list", names(ctx.list(ConfigMap, "tier=front,app=web")))
@@ -303,12 +308,43 @@ async def test_reads_use_a_selective_cache_only_for_what_it_has(cluster: Cluster
         await cluster.settle()
     assert answers == {
         "cached": (True, 0),
+        "cached metadata": (True, 0),
+        "metadata not selected": (True, 1),
         "not selected": (True, 1),
         "missing": (False, 1),
         "narrower list": (["web"], 0),
         "wider list": (["db", "web"], 1),
         "fields": (["web"], 1),
     }
+
+
+async def test_a_content_is_read_once_for_each_version(cluster: Cluster) -> None:
+    """Many objects name one Secret: the cache of metadata shows whether what was read of it is still current."""
+    operator, seen = Operator("frugal"), dict[str, object]()
+
+    @operator.reconciler(Widget, watches=[Reference(Secret, by=lambda _: "tls")])
+    async def reconcile(widget: Widget, ctx: Ctx) -> None:
+        secret = await ctx.get(Secret, "tls")
+        seen[widget.name] = secret and secret.data
+
+    def reads() -> int:
+        return cluster.faults.count("GET", "/secrets/tls")
+
+    secret = await cluster.client.create(Secret(meta("tls"), data={"key": b"first"}))
+    async with cluster.running(operator, options=OPTIONS):
+        for number in range(10):
+            await cluster.client.create(Widget(meta(f"w{number}"), WidgetSpec()))
+        await cluster.settle()
+        assert (list(seen.values()), reads()) == ([{"key": b"first"}] * 10, 1)
+        secret = await cluster.client.patch(secret, {"data": {"key": "c2Vjb25k"}})
+        await cluster.settle()
+        assert (list(seen.values()), reads()) == ([{"key": b"second"}] * 10, 2)
+        await cluster.client.delete(secret)
+        await cluster.settle()
+        assert (list(seen.values()), reads()) == ([None] * 10, 2)
+        await cluster.client.create(Secret(meta("tls"), data={"key": b"third"}))
+        await cluster.settle()
+        assert (list(seen.values()), reads()) == ([{"key": b"third"}] * 10, 3)
 
 
 async def test_metadata_is_read_from_a_cache_of_metadata(cluster: Cluster) -> None:

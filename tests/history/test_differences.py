@@ -64,7 +64,7 @@ def test_a_changed_field_is_named_with_both_values(
 def test_a_value_that_is_named_like_a_password_is_not_shown(
     before: dict[str, Any], after: dict[str, Any], path: str | None
 ) -> None:
-    """A password may stand in a list, as a variable of a container, or inside of what was removed as a whole."""
+    """A password may be in a list, in a variable of a container, or inside a value that was removed as a whole."""
     changes, _ = field_changes(before, after)
     assert changes
     assert path is None or changes[0].path == path
@@ -86,7 +86,7 @@ def test_a_path_is_cut() -> None:
 
 @pytest.mark.parametrize("depth", [100, 500, 900])
 def test_a_document_may_be_deeper_than_the_stack_of_the_interpreter(depth: int) -> None:
-    """A custom resource may preserve unknown fields: nobody limits their depth, and a run must not fail for it."""
+    """A custom resource may preserve unknown fields of any depth, and a run must not fail because of it."""
     before: dict[str, Any] = {}
     after: dict[str, Any] = {"b": 1}
     for _ in range(depth):
@@ -119,10 +119,10 @@ def test_a_value_is_one_short_line() -> None:
         ({"metadata": {}}, {"metadata": {}, "spec": {"a": {"b": 1}}}, ["spec.a.b 1"]),
     ],
 )
-def test_two_states_of_an_object_differ_in_what_somebody_wrote(
+def test_two_states_of_an_object_differ_in_what_clients_wrote(
     before: dict[str, Any], after: dict[str, Any], expected: list[str]
 ) -> None:
-    """Versions and managed fields change with every write: they would stand first in every difference."""
+    """Versions and managed fields change with every write: they would come first in every difference."""
     changes, _ = object_changes(encode(before), encode(after))
     assert [str(one) for one in changes if one.path != "metadata.generation"] == expected
 
@@ -138,7 +138,7 @@ _VALUES = st.recursive(
 
 @given(st.dictionaries(st.sampled_from("abc"), _VALUES), st.dictionaries(st.sampled_from("abc"), _VALUES))
 def test_any_two_documents_can_be_compared(before: dict[str, Any], after: dict[str, Any]) -> None:
-    """The answers of a server go in unchecked: nothing may raise, and equal documents have no difference."""
+    """The answers of a server are not validated: nothing may raise, and equal documents have no difference."""
     assert object_changes(encode(before), encode(after)) == field_changes(before, after)
     assert field_changes(before, before) == ((), 0)
     assert object_changes(encode(before), encode(before)) == ((), 0)

@@ -172,7 +172,7 @@ class Rival(InMemoryTransport):
         self._act = act
 
     async def request(self, request: Request, **options: Any) -> Response:
-        """Let the other program write once, then send."""
+        """Run the other program's write once, then send."""
         if request.method == "PATCH" and self._act is not None:
             act, self._act = self._act, None
             await act()

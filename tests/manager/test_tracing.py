@@ -1,4 +1,4 @@
-"""Spans are a view of the history: what an operator did, in the traces of whoever asked for it."""
+"""Spans are a view of the history: what an operator did, in the trace of its caller."""
 
 import asyncio
 import json

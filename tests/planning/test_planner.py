@@ -1,5 +1,6 @@
 """What a plan shows, what it never does, and what it says about what it cannot know."""
 
+import json
 import logging
 from collections.abc import Awaitable
 
@@ -11,25 +12,28 @@ from steersman import (
     Blocked,
     Context,
     Deny,
+    GroupVersionKind,
     Model,
     Operator,
     Permanent,
     Resource,
     Retry,
     Status,
+    Unstructured,
     custom_resource,
     meta,
 )
 from steersman.apiserver.resources.request_context import User
-from steersman.client.interfaces import Ref
-from steersman.errors import ConfigError, Forbidden
+from steersman.client import Ref, has_condition
+from steersman.errors import ConfigError, Forbidden, WaitTimeout
 from steersman.history.records import Result
-from steersman.kinds.core_v1 import ConfigMap, Namespace, Pod, Secret
+from steersman.kinds.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret
 from steersman.kinds.events_v1 import Event
 from steersman.manager.definitions import definitions_of
 from steersman.planning import Plan, PlanOptions, make_plan
+from steersman.planning.document import plan_document
 from steersman.planning.plan import Action
-from steersman.protocol.http import Exchange, Request, Response
+from steersman.protocol.http import App, Exchange, Request, Response
 from steersman.testing import Cluster, FakeClock
 from steersman.transport.in_memory import InMemoryTransport
 from tests.support.worlds import done, planned, world_of
@@ -280,6 +284,10 @@ async def test_steps_that_a_timer_separates_are_all_planned(cluster: Cluster, fa
                 return
         ctx.requeue_after(60)
 
+    @reconcile.cleanup
+    async def cleanup(_page: Page, _ctx: Context[Page]) -> None:
+        """Have a finalizer: its own event is an echo, and no run."""
+
     await create(cluster, page())
     now = fake_clock.now()
     plan = await cluster.plan(operator)
@@ -302,7 +310,7 @@ async def test_steps_that_a_timer_separates_are_all_planned(cluster: Cluster, fa
     ],
 )
 async def test_how_a_run_ends_is_shown(cluster: Cluster, raised: Exception, result: Result, said: str) -> None:
-    """Whoever reads a plan wants to know why it ends there."""
+    """A reader of a plan needs to know why it ends there."""
     operator = Operator("ends")
 
     @operator.reconciler(Page, report_failures=False)
@@ -337,6 +345,50 @@ async def test_a_live_object_that_changes_meanwhile_is_read_again(cluster: Clust
     assert [str(field) for field in change.fields] == ["data.mine yes"]
 
 
+async def test_plain_functions_are_planned(cluster: Cluster) -> None:
+    """They run in threads, and their writes still belong to the object of their run."""
+    operator = Operator("threads")
+
+    @operator.reconciler(Page, owns=[ConfigMap], workers=2)
+    def reconcile(page: Page, ctx: Context[Page]) -> None:
+        ctx.wait(ctx.apply(ConfigMap(meta(page.name), data={"text": page.spec.text})))
+
+    await create(cluster, page("a"), page("b"))
+    plan = await cluster.plan(operator)
+    found = {one.object.name: [str(change.object) for change in one.changes] for one in plan.objects}
+    assert found == {name: [f"ConfigMap default/{name}", f"Page default/{name}"] for name in "ab"}
+
+
+async def test_two_writers_of_one_object_are_planned_together(cluster: Cluster) -> None:
+    """Both write it for the first time, at the same moment: neither write is lost."""
+    operator = Operator("writers")
+
+    @operator.reconciler(Page, workers=4)
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        await ctx.client.patch(Ref(ConfigMap, "shared"), {"data": {page.name: page.spec.text}})
+
+    await cluster.client.create(ConfigMap(meta("shared")))
+    await create(cluster, page("a"), page("b"), page("c"))
+    plan = await cluster.plan(operator)
+    [change] = [change for change in plan.all_changes if change.object.kind == "ConfigMap"]
+    assert sorted(str(field) for field in change.fields) == ["data.a x", "data.b x", "data.c x"]
+
+
+async def test_an_operator_may_create_what_it_may_not_read(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The plan has to ask for the object before it is created; a refusal of that question is not one of the write."""
+    operator = Operator("blind")
+
+    @operator.reconciler(Page)
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        await ctx.create(Secret(meta(page.name), data={"k": b"v"}))
+
+    await create(cluster, page())
+    transport = InMemoryTransport(Unreadable(cluster.server, "/secrets/"), clock=fake_clock)
+    plan = await make_plan([operator], transport, clock=fake_clock, pause=fake_clock.settle)
+    await transport.close()
+    assert "create Secret default/a" in lines(plan)
+
+
 async def test_a_definition_that_changes_is_part_of_the_plan(cluster: Cluster) -> None:
     """Its objects are judged by the new definition: the live server would drop the new field."""
     [definition] = definitions_of([Page])
@@ -350,6 +402,106 @@ async def test_a_definition_that_changes_is_part_of_the_plan(cluster: Cluster) -
     change = plan.objects[0].changes[1]
     assert ("status.copies", "1") in [(field.path, field.after) for field in change.fields]
     assert change.judged_locally == "its definition differs in this plan"
+
+
+async def test_an_object_that_does_not_fit_its_class_is_given_up(cluster: Cluster) -> None:
+    """The operator cannot reconcile it; it marks the object, and that is in the plan."""
+    await loose_definition(cluster)
+    document = {"apiVersion": "planning.example.com/v1", "kind": "Page", "metadata": {"name": "a"}}
+    await cluster.client.create(Unstructured({**document, "spec": {"copies": "many"}}))
+    plan = await cluster.plan(page_operator(), options=PlanOptions(definitions=False))
+    assert plan.objects[0].result is Result.GAVE_UP
+    assert "gives up: " in str(plan)
+    assert lines(plan) == ["change Page default/a"]
+
+
+async def loose_definition(cluster: Cluster) -> None:
+    """Install a definition that accepts any Page."""
+    [definition] = definitions_of([Page])
+    [version] = definition.content["spec"]["versions"]
+    version["schema"]["openAPIV3Schema"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version.pop("additionalPrinterColumns", None)
+    await cluster.client.wait_established(await cluster.client.create(definition))
+
+
+async def test_kinds_whose_definition_cannot_be_read_are_planned(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Few users may read definitions; what a kind is called is known to all."""
+    operator = Operator("foreign")
+
+    @operator.reconciler(ConfigMap)
+    async def reconcile(config_map: ConfigMap, ctx: Context[ConfigMap]) -> None:
+        kind = GroupVersionKind("planning.example.com", "v1", "Page")
+        if await ctx.client.try_get(kind, config_map.name, config_map.namespace) is None:
+            made = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": config_map.name}}
+            await ctx.client.create(Unstructured({**made, "spec": {"copies": 7}}))
+
+    await loose_definition(cluster)
+    await cluster.client.create(ConfigMap(meta("a")))
+    hidden = Unreadable(cluster.server, "/customresourcedefinitions/")
+    transport = InMemoryTransport(hidden, clock=fake_clock)
+    plan = await make_plan([operator], transport, clock=fake_clock, pause=fake_clock.settle)
+    await transport.close()
+    assert not plan.failures, str(plan)
+    assert lines(plan) == ["create Page default/a"]
+
+
+async def test_a_definition_that_cannot_be_read_is_not_compared(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The plan goes on by the operator's own definition, and says so."""
+    await create(cluster, page())
+    hidden = Unreadable(cluster.server, "/customresourcedefinitions/")
+    transport = InMemoryTransport(hidden, clock=fake_clock)
+    plan = await make_plan([page_operator()], transport, clock=fake_clock, pause=fake_clock.settle)
+    await transport.close()
+    assert lines(plan) == ["create ConfigMap default/a-0", "change Page default/a"]
+    assert "pages.planning.example.com is not compared with that of the cluster" in str(plan)
+
+
+class Unreadable:
+    """A server that does not let its users read some objects."""
+
+    def __init__(self, app: App, path: str) -> None:
+        self._app = app
+        self._path = path
+
+    def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Reject reads of an object, and answer anything else."""
+        if request.method == "GET" and self._path in request.target:
+            status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}
+            exchange.respond(Response(403, [("content-type", "application/json")], json.dumps(status).encode()))
+            return None
+        return self._app.handle(request, exchange)
+
+
+async def test_a_webhook_without_dry_runs_is_named(cluster: Cluster) -> None:
+    """The write is judged without it, and the reader of the plan knows."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"]}
+    webhook = {
+        "name": "sees.example.com",
+        "clientConfig": {"url": "https://127.0.0.1:9/"},
+        "rules": [rule],
+        "sideEffects": "NoneOnDryRun",
+        "admissionReviewVersions": ["v1"],
+    }
+    configuration = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "sees"},
+        "webhooks": [webhook],
+    }
+    await cluster.client.create(Unstructured(configuration))
+    # A server accepts no such webhook any more, but may have kept one.
+    served = cluster.server.catalog.find("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations")
+    assert served is not None
+    [record] = cluster.server.objects.records(served)
+    stored = record.decode()
+    stored["webhooks"][0]["sideEffects"] = "Some"
+    cluster.server.objects.put(served, stored)
+    await create(cluster, page())
+    plan = await cluster.plan(page_operator())
+    assert not plan.failures, str(plan)
+    created = plan.all_changes[0]
+    assert created.judged_locally == "webhook sees.example.com does not support dry runs"
+    assert "webhook sees.example.com does not support dry runs" in str(plan)
 
 
 # Choosing.
@@ -368,6 +520,9 @@ async def test_objects_are_chosen_by_name_label_and_number(cluster: Cluster) -> 
     assert await names(objects=(("page", "a"), ("pages", "c"))) == ["a", "c"]
     assert await names(selector="tier=web") == ["b"]
     assert await names(namespaces=("other",)) == []
+    for name, said in (("page/z", "there is no such object"), ("pod/a", "does not reconcile 'pod', only Page")):
+        with pytest.raises(ConfigError, match=said):
+            await names(objects=(tuple(name.split("/")),))
     limited = await cluster.plan(page_operator(), options=PlanOptions(limit=2))
     assert (len(limited.objects), limited.left_out) == (2, 1)
     assert "2 objects (1 left out) planned" in str(limited)
@@ -395,6 +550,7 @@ async def test_secrets_are_shown_as_hashes(cluster: Cluster) -> None:
     assert field.path == "data.password"
     assert field.before != field.after
     shown = str(plan) + "".join(str(change.fields) for change in plan.all_changes) + str(secret.after)
+    shown += json.dumps(plan_document(plan))
     assert "canary" not in shown
     assert "aHVudGVy" not in shown
 
@@ -428,7 +584,11 @@ async def test_other_systems_are_read_and_not_written(cluster: Cluster) -> None:
         async def write() -> None:
             raise AssertionError("a plan must not write to a database")
 
+        async def count() -> int:
+            raise AssertionError("a plan must not write to a database")
+
         assert await ctx.external_write("redis", "set the master", write) is None
+        assert await ctx.external_write("redis", "count", count, planned=7) == 7
 
     dns = Dns()
     cluster.serve_http("https://dns.example.com", dns)
@@ -463,6 +623,36 @@ async def test_an_operator_that_cannot_be_planned_says_so(cluster: Cluster) -> N
     operator = Operator("legacy")
     operator.refuse_plan("it writes to LDAP by a driver of its own")
     with pytest.raises(ConfigError, match="operator 'legacy' cannot be planned: it writes to LDAP"):
+        await cluster.plan(operator)
+
+
+async def test_a_run_that_waits_for_others_ends(cluster: Cluster) -> None:
+    """No pod ever becomes ready in a plan: a reconciler that waits for one inside its run would wait forever."""
+    operator = Operator("patient")
+
+    @operator.reconciler(Page)
+    async def reconcile(_page: Page, ctx: Context[Page]) -> None:
+        await ctx.apply(Pod(meta("a"), spec=PodSpec(containers=[Container(name="a", image="a")])))
+        await ctx.client.wait_for(Ref(Pod, "a"), has_condition("Ready"), timeout=3600)
+
+    await create(cluster, page())
+    plan = await cluster.plan(operator, options=PlanOptions(run_timeout=1.0))
+    assert lines(plan) == ["create Pod default/a"]
+    assert "TimeoutError" in plan.failures[0].message
+
+
+async def test_a_run_that_needs_time_is_named_while_the_clock_stands_still(
+    cluster: Cluster, fake_clock: FakeClock
+) -> None:
+    """A test that would hang says why."""
+    operator = Operator("sleepy")
+
+    @operator.reconciler(Page)
+    async def reconcile(_page: Page, _ctx: Context[Page]) -> None:
+        await fake_clock.sleep(5)
+
+    await create(cluster, page())
+    with pytest.raises(WaitTimeout, match="a run waits for time to pass"):
         await cluster.plan(operator)
 
 

@@ -62,7 +62,7 @@ def test_a_dead_server_is_detected_within_half_a_minute() -> None:
 
 
 def test_a_quiet_watch_is_dead_when_an_event_is_missing() -> None:
-    """Whoever has written knows that an event is due, long before a bookmark is."""
+    """The writer knows that an event is due, long before a bookmark is."""
     liveness = WatchLiveness(0.0, 300.0)
     liveness.begin_waiting(10.0)
     assert liveness.doubt(10.0 + DOUBTED)

@@ -1,4 +1,4 @@
-"""An app for tests that does what the path says, and a client that speaks raw bytes to it."""
+"""An app for tests that does what the path says, and a client that sends raw bytes to it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,7 +13,7 @@ Handler = Callable[[Request, Exchange], Awaitable[None] | None]
 
 
 class RecordingApp:
-    """Answers by path; keeps what it was asked and the streams it opened."""
+    """Answers by path; records the requests and the streams it opened."""
 
     def __init__(self, **handlers: Handler) -> None:
         self.requests: list[Request] = []
@@ -21,7 +21,7 @@ class RecordingApp:
         self._handlers = handlers
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        """Look for a handler named by the first word of the path; else echo the body."""
+        """Call the handler named by the first word of the path; otherwise echo the body."""
         self.requests.append(request)
         word = request.target.strip("/").partition("/")[0].partition("?")[0]
         if word in self._handlers:
@@ -44,7 +44,7 @@ async def _echo(raw: Upgraded) -> None:
 
 
 class RawClient:
-    """Speaks bytes."""
+    """Sends and receives bytes."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
@@ -60,7 +60,7 @@ class RawClient:
         return await self.reader.readuntil(end)
 
     async def read_all(self) -> bytes:
-        """Read until the server hangs up."""
+        """Read until the server closes the connection."""
         return await self.reader.read()
 
 
@@ -84,7 +84,7 @@ async def raw(server: Server) -> AsyncIterator[RawClient]:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Let the event loop look at its sockets until something is so; a test that waits in vain fails."""
+    """Run the event loop until a condition holds; fail if it does not."""
     loop = asyncio.get_running_loop()
     give_up = loop.time() + 10.0
     while not condition():

@@ -13,7 +13,7 @@ from steersman.testing.fake_clock import FakeClock
 
 
 def test_a_serving_certificate_passes_a_strict_verifier_for_its_names_only() -> None:
-    """Newer OpenSSL and Go refuse what older ones let pass; an independent verifier is the judge."""
+    """Newer OpenSSL and Go reject what older ones accept; an independent verifier decides."""
     clock = FakeClock()
     authority = CertificateAuthority.create("authority", clock=clock)
     pair = authority.issue_server(["localhost", "127.0.0.1"])
@@ -27,14 +27,14 @@ def test_a_serving_certificate_passes_a_strict_verifier_for_its_names_only() -> 
 
 
 def test_a_client_certificate_carries_user_and_groups() -> None:
-    """That is how Kubernetes reads it."""
+    """Kubernetes reads them from there."""
     pair = CertificateAuthority.create("authority", clock=FakeClock()).issue_client("jane", ["a", "b"])
     subject = x509.load_pem_x509_certificate(pair.certificate).subject
     assert sorted(attribute.rfc4514_string() for attribute in subject) == ["CN=jane", "O=a", "O=b"]
 
 
 def test_validity_follows_the_clock() -> None:
-    """Rotation is tested by moving a clock, not by waiting for a year."""
+    """Rotation is tested by advancing a clock, not by waiting for a year."""
     start = datetime(2031, 5, 1, tzinfo=UTC)
     pair = CertificateAuthority.create("authority", clock=FakeClock(start)).issue_server(["x"], days=2)
     certificate = x509.load_pem_x509_certificate(pair.certificate)
@@ -42,16 +42,16 @@ def test_validity_follows_the_clock() -> None:
     assert certificate.not_valid_after_utc == start + timedelta(days=2)
 
 
-def test_an_authority_can_be_kept_and_loaded() -> None:
-    """Replicas of one webhook share one authority."""
+def test_a_ca_can_be_stored_and_loaded() -> None:
+    """Replicas of one webhook share one CA."""
     kept = CertificateAuthority.create("authority", clock=RealClock()).key_pair()
     loaded = CertificateAuthority.load(kept, clock=RealClock())
     assert (loaded.certificate, loaded.key_pair()) == (kept.certificate, kept)
 
 
 @pytest.mark.parametrize("what", ["garbage", "another key"])
-def test_a_wrong_pair_is_refused(what: str) -> None:
-    """A secret that was edited by hand is found when it is read, not at the first handshake."""
+def test_a_certificate_with_another_key_is_rejected(what: str) -> None:
+    """A Secret that was edited by hand is detected when it is read, not at the first handshake."""
     one, other = (CertificateAuthority.create("authority", clock=RealClock()).key_pair() for _ in range(2))
     pair = KeyPair(one.certificate, b"garbage" if what == "garbage" else other.key)
     with pytest.raises(ConfigError, match="authority"):
@@ -67,8 +67,8 @@ def test_a_key_pair_does_not_show_its_key() -> None:
     assert "PRIVATE" not in repr(pair)
 
 
-def test_client_certificates_are_welcome_but_not_demanded() -> None:
-    """Tokens and certificates are accepted side by side; the app decides."""
+def test_client_certificates_are_accepted_but_not_required() -> None:
+    """Tokens and certificates are both accepted; the app decides."""
     authority = CertificateAuthority.create("authority", clock=RealClock())
     pair = authority.issue_server(["x"])
     context = server_context(certificate=pair.certificate, key=pair.key, client_ca=authority.certificate)

@@ -29,8 +29,8 @@ def _refusal(data: bytes) -> int:
     return items[-1].status
 
 
-def test_requests_are_read_in_order_with_their_bodies() -> None:
-    """One piece of the network may hold many requests of every framing."""
+def test_requests_are_parsed_in_order_with_their_bodies() -> None:
+    """One chunk may contain many requests of every framing."""
     items = _read(_TRAFFIC)
     assert [
         (item.request.method, item.request.target, item.request.body) for item in items if isinstance(item, Incoming)
@@ -52,16 +52,16 @@ def test_header_names_are_lower_case_and_repeated_ones_joined() -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.integers(1, len(_TRAFFIC) - 1), max_size=20))
-def test_requests_mean_the_same_however_they_are_cut(cuts: list[int]) -> None:
-    """The network cuts bytes anywhere; the meaning must not depend on it."""
+def test_requests_are_parsed_the_same_at_any_split(cuts: list[int]) -> None:
+    """The network may split bytes anywhere."""
     places = sorted({0, len(_TRAFFIC), *cuts})
     assert _read(*(_TRAFFIC[a:b] for a, b in itertools.pairwise(places))) == _read(_TRAFFIC)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.one_of(st.binary(max_size=60), st.sampled_from([*_TRAFFIC.split(b" "), b"\r\n", b"0\r\n\r\n"]))))
-def test_no_bytes_whatsoever_are_more_than_a_refusal(pieces: list[bytes]) -> None:
-    """A crash in the reader would be a way to stop the server from outside."""
+def test_any_bytes_are_requests_or_rejected(pieces: list[bytes]) -> None:
+    """A crash in the parser would let a client stop the server."""
     items = _read(*pieces)
     assert [item for item in items[:-1] if isinstance(item, Refused)] == []
 
@@ -109,19 +109,19 @@ def test_no_bytes_whatsoever_are_more_than_a_refusal(pieces: list[bytes]) -> Non
         "TLS to a plain port",
     ],
 )
-def test_what_is_no_request_is_refused(data: bytes, status: int) -> None:
+def test_an_invalid_request_is_rejected(data: bytes, status: int) -> None:
     """Every ambiguity between two parsers is a way to smuggle a request past one of them."""
     assert _refusal(data) == status
 
 
-def test_nothing_is_read_after_a_refusal() -> None:
-    """Bytes behind a malformed request mean nothing, least of all another request."""
+def test_nothing_is_parsed_after_a_rejection() -> None:
+    """Bytes after a malformed request mean nothing, least of all another request."""
     items = _read(b"BREW / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
     assert [type(item) for item in items] == [Refused]
 
 
-def test_the_phase_tells_what_is_being_waited_for() -> None:
-    """The time limits depend on it."""
+def test_the_phase_says_what_is_awaited() -> None:
+    """The timeouts depend on it."""
     reader = RequestReader(_LIMITS)
     assert reader.phase is Phase.IDLE
     reader.feed(b"PUT / HTTP/1.1\r\nHost")
@@ -132,8 +132,8 @@ def test_the_phase_tells_what_is_being_waited_for() -> None:
     assert (reader.phase, reader.owes_continue) == (Phase.IDLE, False)
 
 
-def test_bytes_behind_an_upgrade_wait_until_it_is_decided() -> None:
-    """They are the new protocol's if it is agreed to, and a request if not."""
+def test_bytes_after_an_upgrade_wait_until_it_is_decided() -> None:
+    """They belong to the new protocol if the upgrade is accepted, otherwise to the next request."""
     reader = RequestReader(_LIMITS)
     ask = b"GET /exec HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
     assert len(reader.feed(ask + b"GET /next HTTP/1.1\r\n")) == 1

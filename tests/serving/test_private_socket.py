@@ -1,4 +1,4 @@
-"""Sockets by which programs of one user find each other, and nobody else."""
+"""Sockets by which programs of one user find each other, and no other user does."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ def own_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def test_a_server_listens_on_a_socket_that_only_its_user_can_reach() -> None:
-    """What an operator did is not for the other users of a machine."""
+    """Other users of a machine must not see what an operator did."""
     path = socket_path()
     async with Server(RecordingApp(), clock=FakeClock(), listen=Listen(path=path)):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -37,8 +37,8 @@ async def test_a_server_listens_on_a_socket_that_only_its_user_can_reach() -> No
     assert live_sockets() == []
 
 
-def test_the_socket_of_a_process_that_is_gone_is_not_found(own_runtime: Path) -> None:
-    """A killed operator leaves its socket behind; connecting to it would be refused."""
+def test_the_socket_of_an_ended_process_is_not_found(own_runtime: Path) -> None:
+    """A killed operator leaves its socket behind; a connection to it would be refused."""
     (socket_directory() / f"{2**22 + 1}.sock").touch()
     for name in ("words", "0", "-1", "9" * 21):
         (socket_directory() / f"{name}.sock").touch()
@@ -46,8 +46,8 @@ def test_the_socket_of_a_process_that_is_gone_is_not_found(own_runtime: Path) ->
     assert own_runtime.exists()
 
 
-def test_what_a_process_with_the_same_number_left_behind_is_removed() -> None:
-    """Process numbers come again, in a container always: listening on an existing file would fail."""
+def test_the_leftover_of_a_process_with_the_same_id_is_removed() -> None:
+    """Process ids are reused, in a container always: listening on an existing file would fail."""
     left = socket_directory() / f"{os.getpid()}.sock"
     left.touch()
     assert socket_path() == left
@@ -55,21 +55,21 @@ def test_what_a_process_with_the_same_number_left_behind_is_removed() -> None:
 
 
 def test_a_directory_in_the_way_is_named() -> None:
-    """The operator then starts without its socket; it must not die of a strange file."""
+    """The operator then starts without its socket; it must not fail because of a strange file."""
     (socket_directory() / f"{os.getpid()}.sock").mkdir()
     with pytest.raises(ConfigError, match="in the way of a socket"):
         socket_path()
 
 
-def test_a_directory_that_others_can_enter_is_refused(own_runtime: Path) -> None:
-    """In a shared directory somebody else may have made it first."""
+def test_a_directory_that_others_can_enter_is_rejected(own_runtime: Path) -> None:
+    """In a shared directory another user may have created it first."""
     (own_runtime / "steersman").mkdir(mode=0o755)
     with pytest.raises(ConfigError, match="only this user"):
         socket_directory()
 
 
-def test_a_link_is_no_directory_of_ours(own_runtime: Path, tmp_path: Path) -> None:
-    """A link leads to wherever its maker wants."""
+def test_a_symbolic_link_is_rejected(own_runtime: Path, tmp_path: Path) -> None:
+    """A link leads wherever its creator wants."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
     (own_runtime / "steersman").symlink_to(elsewhere)

@@ -20,7 +20,7 @@ def _get(path: str, *headers: str, method: str = "GET", version: str = "1.1") ->
     return f"{method} {path} HTTP/{version}\r\nhost: x\r\n{lines}\r\n".encode()
 
 
-async def test_an_answer_has_a_length_a_date_and_nothing_else_of_ours() -> None:
+async def test_an_answer_has_a_length_a_date_and_no_other_headers_of_ours() -> None:
     """The bytes on the wire are the contract with every client."""
     clock = FakeClock()
     async with serving(RecordingApp(), clock=clock) as server, raw(server) as client:
@@ -32,7 +32,7 @@ async def test_an_answer_has_a_length_a_date_and_nothing_else_of_ours() -> None:
 
 
 async def test_pipelined_requests_are_answered_in_order() -> None:
-    """A slow first answer holds the second back; mixed up answers would be another object's."""
+    """A slow first answer delays the second; answers in another order would be for another object."""
     release = asyncio.Event()
 
     async def slow(request: Request, exchange: Exchange) -> None:
@@ -51,8 +51,8 @@ async def test_pipelined_requests_are_answered_in_order() -> None:
     ]
 
 
-async def test_a_client_that_sends_ahead_is_made_to_wait() -> None:
-    """Requests behind a slow one must not pile up in memory."""
+async def test_a_client_that_sends_ahead_must_wait() -> None:
+    """Requests after a slow one must not accumulate in memory."""
     release = asyncio.Event()
 
     async def slow(_: Request, exchange: Exchange) -> None:
@@ -74,7 +74,7 @@ async def test_a_client_that_sends_ahead_is_made_to_wait() -> None:
 
 
 async def test_thousands_of_pipelined_requests_need_no_deep_stack() -> None:
-    """Answers given at once are given in a loop, not one inside the other."""
+    """Immediate answers are sent in a loop, not recursively."""
     async with serving(RecordingApp()) as server, raw(server) as client:
         await client.send(_get("/x") * 3000 + _get("/end", "connection: close"))
         answers = await client.read_all()
@@ -99,7 +99,7 @@ async def test_a_stream_is_sent_in_chunks_and_leaves_the_connection_usable() -> 
 
 
 async def test_an_old_client_gets_a_stream_without_chunks() -> None:
-    """HTTP/1.0 knows no chunks: the end of the connection is the end of the answer."""
+    """HTTP/1.0 has no chunks: the end of the connection is the end of the answer."""
     async with serving(app := RecordingApp()) as server, raw(server) as client:
         await client.send(_get("/stream", version="1.0"))
         await until(lambda: app.streams)
@@ -112,7 +112,7 @@ async def test_an_old_client_gets_a_stream_without_chunks() -> None:
 
 
 async def test_head_is_answered_without_a_body() -> None:
-    """The length is that of the body that GET would give."""
+    """The length is that of the body that GET would return."""
     async with serving(RecordingApp()) as server, raw(server) as client:
         await client.send(_get("/abc", method="HEAD") + _get("/d", "connection: close"))
         answers = await client.read_all()
@@ -120,7 +120,7 @@ async def test_head_is_answered_without_a_body() -> None:
     assert b"content-length: 4\r\n" in answers
 
 
-async def test_a_client_that_waits_for_permission_gets_it_before_its_body() -> None:
+async def test_a_client_that_expects_100_continue_gets_it_before_its_body() -> None:
     """Many clients, curl among them, send large bodies only after 100 Continue."""
     async with serving(RecordingApp()) as server, raw(server) as client:
         await client.send(_get("/a", "content-length: 4", "expect: 100-continue", method="POST"))
@@ -129,8 +129,8 @@ async def test_a_client_that_waits_for_permission_gets_it_before_its_body() -> N
         assert (await client.read_until(b"/abody")).startswith(b"HTTP/1.1 200 OK")
 
 
-async def test_a_refused_client_can_read_why_while_it_is_still_sending() -> None:
-    """Closing under a client that sends resets the connection and eats the answer."""
+async def test_a_rejected_client_can_read_why_while_it_is_still_sending() -> None:
+    """Closing while a client sends resets the connection and loses the answer."""
     async with serving(app := RecordingApp(), limits=ServerLimits(body=1000)) as server, raw(server) as client:
         await client.send(_get("/a", "content-length: 500000", method="POST") + b"x" * 500_000)
         answer = await client.read_all()
@@ -139,8 +139,8 @@ async def test_a_refused_client_can_read_why_while_it_is_still_sending() -> None
     assert app.requests == []
 
 
-async def test_a_malformed_request_behind_a_good_one_does_not_take_its_answer_away() -> None:
-    """Refusals keep their place in line."""
+async def test_a_malformed_request_does_not_lose_the_answer_to_an_earlier_one() -> None:
+    """Rejections keep their place in the order."""
     async with serving(RecordingApp()) as server, raw(server) as client:
         await client.send(_get("/good") + b"BREW / HTTP/1.1\r\n\r\n")
         answers = await client.read_all()
@@ -148,7 +148,7 @@ async def test_a_malformed_request_behind_a_good_one_does_not_take_its_answer_aw
 
 
 async def test_a_bug_in_the_app_is_a_500_and_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
-    """One broken handler must not take the server down, nor stay unseen, nor leak its details."""
+    """One broken handler must neither stop the server nor stay unnoticed, nor leak its details."""
 
     async def later(_: Request, __: Exchange) -> None:
         raise ZeroDivisionError("a later bug")
@@ -177,7 +177,7 @@ async def test_a_bug_in_the_middle_of_an_answer_breaks_the_connection(caplog: py
 
 
 async def outcome_of_reading(reader: asyncio.StreamReader) -> bytes:
-    """Read what comes before the connection ends or breaks."""
+    """Read until the connection ends or breaks."""
     data = b""
     try:
         while piece := await reader.read(65536):
@@ -189,7 +189,7 @@ async def outcome_of_reading(reader: asyncio.StreamReader) -> bytes:
 
 @pytest.mark.parametrize("value", ["a\r\nset-cookie: b", "a\nb"])
 async def test_an_app_cannot_split_its_answer(value: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Headers may carry text of users, such as warnings about an object's name."""
+    """Headers may contain text of users, such as warnings about an object's name."""
 
     def split(_: Request, exchange: Exchange) -> None:
         exchange.respond(Response(200, [("warning", value)]))
@@ -201,8 +201,8 @@ async def test_an_app_cannot_split_its_answer(value: str, caplog: pytest.LogCapt
     assert answer.startswith(b"HTTP/1.1 500 ")
 
 
-async def test_the_app_is_told_when_a_watcher_leaves() -> None:
-    """A watch that nobody reads must be forgotten at once."""
+async def test_the_app_is_notified_when_a_watcher_disconnects() -> None:
+    """A watch without a reader must be dropped at once."""
     closed = asyncio.Event()
     async with serving(app := RecordingApp()) as server:
         async with raw(server) as client:
@@ -214,8 +214,8 @@ async def test_the_app_is_told_when_a_watcher_leaves() -> None:
         app.streams[0].write(b"into the void")
 
 
-async def test_work_for_a_client_that_left_is_cancelled() -> None:
-    """Nobody will read the answer; the task must not outlive its reason."""
+async def test_work_for_a_disconnected_client_is_cancelled() -> None:
+    """The answer cannot be delivered any more."""
     started, cancelled = asyncio.Event(), asyncio.Event()
 
     async def work(_: Request, __: Exchange) -> None:
@@ -232,8 +232,8 @@ async def test_work_for_a_client_that_left_is_cancelled() -> None:
         await happens(cancelled, "the cancellation")
 
 
-async def test_a_slow_watcher_is_noticed_and_told_when_it_has_caught_up() -> None:
-    """The app holds back for one slow reader instead of buffering without end."""
+async def test_the_app_is_notified_about_a_slow_watcher_and_when_it_has_caught_up() -> None:
+    """The app waits for one slow reader instead of buffering without limit."""
     caught_up = asyncio.Event()
     async with serving(app := RecordingApp()) as server, raw(server) as client:
         await client.send(_get("/stream"))
@@ -255,8 +255,8 @@ async def test_a_slow_watcher_is_noticed_and_told_when_it_has_caught_up() -> Non
         assert stream.is_writable
 
 
-async def test_a_reader_that_never_reads_is_cut_off() -> None:
-    """Memory held for a stuck client is given back after a minute."""
+async def test_a_reader_that_never_reads_is_disconnected() -> None:
+    """Memory for a stuck client is released after a minute."""
     clock = FakeClock()
     closed = asyncio.Event()
     async with serving(app := RecordingApp(), clock=clock) as server, raw(server) as client:
@@ -272,8 +272,8 @@ async def test_a_reader_that_never_reads_is_cut_off() -> None:
         await happens(closed, "the end of the connection")
 
 
-async def test_a_slow_reader_of_a_large_answer_gets_its_time() -> None:
-    """A long list over a thin line takes minutes; only a client that takes nothing at all is cut off."""
+async def test_a_slow_reader_of_a_large_answer_is_not_disconnected() -> None:
+    """A long list over a slow connection takes minutes; only a client that reads nothing is disconnected."""
     clock = FakeClock()
     size = 30_000_000
 
@@ -287,7 +287,7 @@ async def test_a_slow_reader_of_a_large_answer_gets_its_time() -> None:
         (connection,) = server._connections
         for _ in range(5):
             unsent = connection._unsent_now()
-            while connection._unsent_now() == unsent:  # the system's buffers take their share first
+            while connection._unsent_now() == unsent:  # the system's buffers are filled first
                 received += len(await client.reader.read(100_000))
             await clock.advance(50)
         received += len(await client.reader.readexactly(size - received))
@@ -303,7 +303,7 @@ async def test_a_slow_reader_of_a_large_answer_gets_its_time() -> None:
     ],
     ids=["nothing", "half a head", "half a body"],
 )
-async def test_a_slow_client_is_not_waited_for(sent: bytes, seconds: float, status: bytes) -> None:
+async def test_a_slow_request_times_out(sent: bytes, seconds: float, status: bytes) -> None:
     """Thousands of half requests would otherwise hold thousands of connections."""
     clock = FakeClock()
     async with serving(RecordingApp(), clock=clock) as server, raw(server) as client:
@@ -319,7 +319,7 @@ async def test_a_slow_client_is_not_waited_for(sent: bytes, seconds: float, stat
 
 
 async def test_an_idle_connection_is_closed_after_a_while() -> None:
-    """Clients that forget their connections must not keep them for ever."""
+    """Clients that forget their connections must not keep them forever."""
     clock = FakeClock()
     async with serving(RecordingApp(), clock=clock) as server, raw(server) as client:
         await client.send(_get("/a"))
@@ -354,7 +354,7 @@ async def test_an_upgrade_that_the_app_ignores_is_an_ordinary_request() -> None:
 
 
 async def test_closing_lets_answers_finish_and_ends_streams() -> None:
-    """A rolling restart must not cost a client half an answer."""
+    """A rolling restart must not cut an answer in half."""
     release = asyncio.Event()
 
     async def slow(_: Request, exchange: Exchange) -> None:
@@ -379,8 +379,8 @@ async def test_closing_lets_answers_finish_and_ends_streams() -> None:
     assert b"connection: close" in answer
 
 
-async def test_closing_does_not_wait_for_ever() -> None:
-    """An answer that never comes is broken off after the limit."""
+async def test_closing_does_not_wait_forever() -> None:
+    """An answer that never comes is aborted after the limit."""
     started = asyncio.Event()
 
     async def hang(_: Request, __: Exchange) -> None:
@@ -402,7 +402,7 @@ async def test_closing_does_not_wait_for_ever() -> None:
 
 @pytest.mark.parametrize("steps", range(6))
 async def test_a_connection_that_comes_while_closing_is_closed_too(steps: int) -> None:
-    """The loop takes a connection in several steps; one between two of them must not be left open for ever."""
+    """The loop accepts a connection in several steps; one between two of them must not stay open forever."""
     with socket.socket() as client:
         async with Server(RecordingApp(), clock=FakeClock()) as server:
             client.connect(("127.0.0.1", server.port))
@@ -416,7 +416,7 @@ async def test_a_connection_that_comes_while_closing_is_closed_too(steps: int) -
 
 
 async def test_a_close_that_is_cancelled_still_closes_the_port() -> None:
-    """Whoever gives up on closing must not leave a listening socket behind."""
+    """A caller that stops waiting must not leave a listening socket behind."""
     server = Server(RecordingApp(), clock=FakeClock())
     await server.__aenter__()
     async with asyncio.TaskGroup() as tasks:
@@ -427,14 +427,14 @@ async def test_a_close_that_is_cancelled_still_closes_the_port() -> None:
         await asyncio.open_connection("127.0.0.1", server.port)
 
 
-async def test_what_the_block_raises_comes_out_as_it_is() -> None:
+async def test_an_exception_of_the_block_is_raised_unchanged() -> None:
     """A failing test must show its own assertion, not a group of exceptions."""
     with pytest.raises(KeyError):
         async with serving(RecordingApp()):
             raise KeyError("mine")
 
 
-async def test_answering_twice_is_a_bug_that_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+async def test_answering_twice_is_reported_as_a_bug(caplog: pytest.LogCaptureFixture) -> None:
     """The second answer would be taken for the answer to the next request."""
 
     def twice(_: Request, exchange: Exchange) -> None:
@@ -448,7 +448,7 @@ async def test_answering_twice_is_a_bug_that_is_reported(caplog: pytest.LogCaptu
 
 
 @pytest.mark.parametrize(("port", "reason"), [(None, "in use"), (70000, "0-65535")])
-async def test_a_port_that_cannot_be_had_is_named(port: int | None, reason: str) -> None:
+async def test_a_port_that_cannot_be_used_is_named(port: int | None, reason: str) -> None:
     """The command line shows this message and nothing else."""
     async with serving(RecordingApp()) as server:
         taken = server.port if port is None else port
@@ -457,7 +457,7 @@ async def test_a_port_that_cannot_be_had_is_named(port: int | None, reason: str)
                 pass
 
 
-async def test_a_callback_that_fails_does_not_keep_a_connection_in_the_books(
+async def test_a_failing_callback_does_not_keep_a_connection_registered(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The server must be able to close whatever its app does."""
@@ -478,7 +478,7 @@ async def test_a_callback_that_fails_does_not_keep_a_connection_in_the_books(
 LIMITED = ServerLimits(connections=3)
 
 
-async def test_beyond_the_limit_a_silent_connection_gives_way() -> None:
+async def test_beyond_the_limit_an_idle_connection_is_closed() -> None:
     """A client that opens connections and forgets them must not lock everyone else out."""
     async with contextlib.AsyncExitStack() as stack:
         server = await stack.enter_async_context(serving(RecordingApp(), limits=LIMITED))
@@ -493,7 +493,7 @@ async def test_beyond_the_limit_a_silent_connection_gives_way() -> None:
         assert (await silent[1].read_until(b"/still")).startswith(b"HTTP/1.1 200 OK")
 
 
-async def test_half_a_request_does_not_hold_a_place() -> None:
+async def test_half_a_request_does_not_keep_a_connection() -> None:
     """Sending a request byte by byte is the oldest way to use up all connections of a server."""
     async with contextlib.AsyncExitStack() as stack:
         server = await stack.enter_async_context(serving(RecordingApp(), limits=LIMITED))
@@ -506,8 +506,8 @@ async def test_half_a_request_does_not_hold_a_place() -> None:
         assert (await newcomer.read_until(b"/new")).startswith(b"HTTP/1.1 200 OK")
 
 
-async def test_a_watch_is_never_cut_off_for_a_newcomer() -> None:
-    """Whoever is being answered keeps the connection; the newcomer is told why it gets none, and may try again."""
+async def test_a_watch_is_never_closed_for_a_new_connection() -> None:
+    """A request in progress keeps its connection; the new one gets the reason and may retry."""
     async with contextlib.AsyncExitStack() as stack:
         server = await stack.enter_async_context(serving(app := RecordingApp(), limits=LIMITED))
         watchers = [await stack.enter_async_context(raw(server)) for _ in range(3)]
@@ -527,8 +527,8 @@ async def test_a_watch_is_never_cut_off_for_a_newcomer() -> None:
         assert (await another.read_until(b"/again")).startswith(b"HTTP/1.1 200 OK")
 
 
-async def test_a_flood_is_not_even_told_that_it_is_refused() -> None:
-    """Each refusal holds a connection until it is read; those must be bounded as well."""
+async def test_a_flood_of_connections_gets_no_answers() -> None:
+    """Each rejection holds a connection until it is read; those must be bounded as well."""
     async with contextlib.AsyncExitStack() as stack:
         server = await stack.enter_async_context(serving(app := RecordingApp(), limits=ServerLimits(connections=1)))
         watcher = await stack.enter_async_context(raw(server))

@@ -35,7 +35,7 @@ def test_nothing_varies_between_equal_ends() -> None:
     assert learn_volatile([_object("a")], [_object("a")]) == {}
 
 
-def test_an_operator_that_ends_with_other_objects_by_chance_cannot_be_judged() -> None:
+def test_an_operator_with_random_end_states_is_an_error() -> None:
     """Any end would look wrong, or none."""
     with pytest.raises(NotDeterministic, match="different objects"):
         learn_volatile([_object("a")], [_object("b")])

@@ -17,7 +17,7 @@ RECORDED = Recording(
 )
 
 
-def told(plan: str, *writes: WriteStep) -> str:
+def explained(plan: str, *writes: WriteStep) -> str:
     """Explain a plan, of whose run only the writes are known."""
     reference = Reference(Outcome(Plan(), RECORDED, []), {})
     parsed = parse_plan(plan)
@@ -27,7 +27,7 @@ def told(plan: str, *writes: WriteStep) -> str:
 
 def test_a_crash_names_its_write_and_what_it_led_to() -> None:
     """Which write was the last, which one came twice, and which never came."""
-    text = told("crash-after@write:1", RECORDED.writes[0], WriteStep(2, 2, "POST", PODS, 0.0))
+    text = explained("crash-after@write:1", RECORDED.writes[0], WriteStep(2, 2, "POST", PODS, 0.0))
     assert text.splitlines() == [
         "write 1 of 2, POST /api/v1/pods: the operator crashes after the write, before its response",
         "last write of the crashed instance: POST /api/v1/pods",
@@ -46,11 +46,11 @@ def test_a_crash_names_its_write_and_what_it_led_to() -> None:
 )
 def test_a_stale_read_names_the_state_and_what_it_does_not_show(version: str, state: str, unseen: str) -> None:
     """What happened only after the rest was not there to be seen."""
-    text = told(f"stale-restart@rest:1,{PODS}@{version}", *RECORDED.writes)
+    text = explained(f"stale-restart@rest:1,{PODS}@{version}", *RECORDED.writes)
     assert f"stale read: {PODS} {state}; unseen: {unseen}\n" in text
 
 
 def test_unobserved_events_are_listed() -> None:
     """The states between them are what the operator relied on."""
-    text = told("events-unobserved@event:1..1", *RECORDED.writes)
+    text = explained("events-unobserved@event:1..1", *RECORDED.writes)
     assert "never seen: MODIFIED pods default/a, MODIFIED pods default/a\n" in text

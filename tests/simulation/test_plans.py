@@ -49,6 +49,23 @@ def test_another_client_changes_only_objects_that_have_a_name() -> None:
     assert _texts("competing-write") == ["competing-write@write:2"]
 
 
+def test_another_service_is_not_taken_for_an_api_server() -> None:
+    """It may be down or slow; that it forbids something is its answer. A function call can only be cut by a crash."""
+    elsewhere = Recording(
+        writes=[
+            WriteStep(1, 1, "PUT", "/v2/networks/a", 0.0, is_external=True),
+            WriteStep(2, 1, "CALL", "INSERT", 0.0, is_external=True),
+        ],
+        reads=[ReadStep(1, 1, "/v2/networks", is_external=True)],
+    )
+    plans = {str(plan) for plan in single_faults(elsewhere, KINDS.values())}
+    assert {"internal-error@write:1", "crash-after@write:1", "crash-after@write:2", "read-lost@read:1"} <= plans
+    assert not {
+        plan for plan in plans if plan.startswith(("conflict", "competing", "forbidden", "unauth", "read-unauth"))
+    }
+    assert {plan for plan in plans if plan.endswith("@write:2")} == {"crash-before@write:2", "crash-after@write:2"}
+
+
 def test_unobserved_states_are_those_of_one_object() -> None:
     """A watch that misses the events of two objects misses the same as one that misses each."""
     assert _texts("events-unobserved") == ["events-unobserved@event:1..2"]

@@ -132,6 +132,8 @@ def test_a_forgetful_operator_is_found_and_explained() -> None:
     assert "writes that only happen with the fault: POST /api/v1/namespaces/default/configmaps" in text
     assert "O1: the cluster ends differently" in text
     assert '+    "name": "a-*"' in text
+    assert "the last reconciles, from the history of the operator:" in text
+    assert "because" in text.partition("the last reconciles")[2]
     told = json.loads(report.json())
     assert [one["plan"] for one in told["failures"]] == [str(failure.plan) for failure in report.failures]
     assert "crash-before         F1" in report.table()
@@ -300,7 +302,7 @@ def test_an_operator_that_writes_without_end_is_cut_off() -> None:
         simulate(stormy, bare_creation)
 
 
-def test_progress_is_told_and_an_interrupt_keeps_what_is_known() -> None:
+def test_progress_is_reported_and_an_interrupt_keeps_the_results() -> None:
     """Ctrl-C after a minute must not lose the minute."""
 
     def interrupt(report: Report, plans: int) -> None:

@@ -1,4 +1,4 @@
-"""A tiny base image as an OCI layout, for tests: one layer, and a config that says which Python it has."""
+"""A tiny base image as an OCI layout: one layer, and a config with the version of its Python."""
 
 import sys
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def base_image(
     docker: bool = False,
     files: Sequence[File] = (),
 ) -> Layout:
-    """Write the image; one with an empty Python does not say which it has."""
+    """Write the image; with an empty version the image does not declare one."""
     root.mkdir(parents=True)
     layout = Layout(root)
     layer = layer_of("base", [File("etc/base", b"base\n"), *files], epoch=0)

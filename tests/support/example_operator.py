@@ -1,4 +1,4 @@
-"""An operator that does a bit of everything, for manifests to be derived from."""
+"""An operator that uses most features, for derived manifests."""
 
 from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
 from steersman.controller.triggers import Watch
@@ -6,13 +6,13 @@ from steersman.kinds.core_v1 import ConfigMap, Secret, ServiceAccount
 
 
 class FleetSpec(Model):
-    """What is asked for."""
+    """The desired state."""
 
     size: int = 1
 
 
 class FleetStatus(Status):
-    """What was seen."""
+    """The observed state."""
 
     size: int = 0
 

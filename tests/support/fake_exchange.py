@@ -1,4 +1,4 @@
-"""An exchange that takes an answer and checks that there is one only."""
+"""An exchange that stores an answer and checks that there is only one."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from steersman.protocol.http import Peer, Response
 
 
 class FakeStream:
-    """A watch that nobody reads."""
+    """A watch without a reader."""
 
     is_open = True
     is_writable = True
@@ -16,7 +16,7 @@ class FakeStream:
         self._on_close: list[Any] = []
 
     def write(self, chunk: bytes) -> None:
-        """Keep what was sent."""
+        """Store the bytes."""
         self.chunks.append(chunk)
 
     def close(self) -> None:
@@ -31,12 +31,12 @@ class FakeStream:
         """Never full."""
 
     def on_close(self, callback: Any) -> None:
-        """Remember whom to tell."""
+        """Store the callback."""
         self._on_close.append(callback)
 
 
 class FakeExchange:
-    """One question and its answer."""
+    """One request and its answer."""
 
     peer = Peer("fuzz")
 
@@ -46,13 +46,13 @@ class FakeExchange:
         self.is_reset = False
 
     def respond(self, response: Response) -> None:
-        """Take the answer."""
+        """Store the answer."""
         assert self.response is None
         assert self.open_stream is None
         self.response = response
 
     def stream(self, status: int, headers: list[tuple[str, str]]) -> FakeStream:
-        """Take the beginning of one."""
+        """Store the start of a stream."""
         assert self.response is None
         del headers
         assert status == 200
@@ -60,9 +60,9 @@ class FakeExchange:
         return self.open_stream
 
     def upgrade(self, headers: list[tuple[str, str]]) -> Any:
-        """Nobody asks for it here."""
+        """Reject the call; no test uses it."""
         raise AssertionError(headers)
 
     def reset(self) -> None:
-        """Take note."""
+        """Record the reset."""
         self.is_reset = True

@@ -1,11 +1,11 @@
-"""Owners and dependents, what is deleted how, and the one sentence that says what must be left."""
+"""Owners and dependents, how each is deleted, and the rule that says which objects remain."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Family:
-    """Objects with owners among those before them, and what is deleted how, in order."""
+    """Objects with owners among earlier ones, and how each is deleted, in order."""
 
     owners: tuple[frozenset[int], ...]
     blocking: frozenset[tuple[int, int]]
@@ -13,7 +13,7 @@ class Family:
 
 
 def survivors(family: Family) -> dict[int, frozenset[int]]:
-    """Say what must be left, with its owners: an object goes with the last of its owners, unless it was orphaned."""
+    """Return the objects that must remain, with their owners: one is deleted with its last owner, unless orphaned."""
     left = {index: set(owners) for index, owners in enumerate(family.owners)}
     for target, policy in family.deletes:
         if target not in left:

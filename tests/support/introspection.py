@@ -1,4 +1,4 @@
-"""An operator as views see it, with a history that a test fills."""
+"""An operator as views see it, with a history that a test provides."""
 
 from datetime import UTC, datetime
 
@@ -18,7 +18,7 @@ STARTED = datetime(2026, 11, 16, 10, 0, tzinfo=UTC)
 
 
 class SampleIntrospection:
-    """Objects are those of which the history has something."""
+    """The objects are those with records in the history."""
 
     def __init__(self) -> None:
         self.history = History()

@@ -13,7 +13,7 @@ _GOLDEN = Path(__file__).parent.parent / "golden" / "patch"
 
 @dataclass(slots=True)
 class Target:
-    """What a path names."""
+    """The object that a path names."""
 
     group: str
     version: str
@@ -24,12 +24,12 @@ class Target:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """Give what tells objects apart."""
+        """The identity of the object."""
         return self.group, self.plural, self.namespace, self.name
 
 
 def target_of(path: str) -> Target:
-    """Read a path."""
+    """Parse a path."""
     parts = path.strip("/").split("/")
     group, version, rest = ("", parts[1], parts[2:]) if parts[0] == "api" else (parts[1], parts[2], parts[3:])
     namespace = ""
@@ -41,61 +41,61 @@ def target_of(path: str) -> Target:
 
 @dataclass(slots=True)
 class Step:
-    """One recorded exchange, and the object that it met."""
+    """One recorded exchange, and the object before it."""
 
     name: str
     raw: dict[str, Any]
     target: Target
-    #: The object before this step; ``None`` if there was none, or none was seen.
+    #: The object before this step; ``None`` if there was none, or none was recorded.
     live: dict[str, Any] | None
     #: The schema of each custom resource at this point, by group and plural: version to its entry in the CRD.
     crds: dict[tuple[str, str], dict[str, dict[str, Any]]]
-    #: Whether ``live`` is what the server had, and the answer shows what it has now.
+    #: Whether ``live`` is the state of the server, and the answer shows the new one.
     is_known: bool = True
 
     @property
     def method(self) -> str:
-        """Give the HTTP method."""
+        """The HTTP method."""
         return str(self.raw["method"])
 
     @property
     def body(self) -> Any:
-        """Give what was sent: a document, or verbatim text."""
+        """The body: a document, or verbatim text."""
         if repeat := self.raw.get("body_repeat"):
             return [repeat["item"]] * repeat["count"]
         return self.raw.get("body")
 
     @property
     def status(self) -> int:
-        """Give the recorded status code."""
+        """The recorded status code."""
         return int(self.raw["status"])
 
     @property
     def response(self) -> dict[str, Any]:
-        """Give the recorded answer; empty if it is no object."""
+        """The recorded answer; empty if it is not an object."""
         response = self.raw["response"]
         return response if isinstance(response, dict) else {}
 
     @property
     def content_type(self) -> str:
-        """Give the media type of the body."""
+        """The media type of the body."""
         return str(self.raw["headers"].get("Content-Type", ""))
 
     @property
     def query(self) -> dict[str, str]:
-        """Give the query parameters."""
+        """The query parameters."""
         found = parse_qs(urlsplit(self.raw["path"]).query, keep_blank_values=True)
         return {key: values[0] for key, values in found.items()}
 
     @property
     def manager(self) -> str:
-        """Give the field manager, as the server finds it."""
+        """The field manager, as the server determines it."""
         agent = self.raw["headers"].get("User-Agent", "")
         return self.query.get("fieldManager") or str(agent).partition("/")[0] or "unknown"
 
     @property
     def is_varying(self) -> bool:
-        """Tell whether the real server answers differently each time."""
+        """Return whether the real server answers differently each time."""
         return bool(self.raw.get("varies"))
 
 
@@ -106,19 +106,19 @@ class _State:
     unknown: set[tuple[str, str, str, str]] = field(default_factory=set)
 
     def learn(self, step: Step) -> None:
-        """Take note of an answer."""
+        """Record an answer."""
         target, response = step.target, step.response
         if step.status >= 300 or "dryRun" in step.query:
             return
         if target.subresource == "scale" and step.method != "GET":
-            # Its answer does not show the object: it is unknown until the next answer that does.
+            # Its answer does not contain the object, which is unknown until the next answer that does.
             self.unknown.add(target.key)
             return
         if target.plural == "customresourcedefinitions":
             self.learn_crd(response)
         metadata = response.get("metadata", {})
         if "deletionTimestamp" in metadata and not metadata.get("finalizers"):
-            # The answer to the request that let it go.
+            # The answer to the request that released it.
             self.objects.pop(target.key, None)
         elif step.method == "DELETE" and response.get("kind") == "Status":
             self.objects.pop(target.key, None)
@@ -131,14 +131,14 @@ class _State:
                 self.unknown.add(key)
 
     def learn_crd(self, crd: dict[str, Any]) -> None:
-        """Take note of schemas."""
+        """Record the schemas of a CRD."""
         if "spec" in crd:
             spec = crd["spec"]
             self.crds[spec["group"], spec["names"]["plural"]] = {one["name"]: one for one in spec["versions"]}
 
 
 def steps(file: str) -> Iterator[Step]:
-    """Give every step of a file of recordings."""
+    """Return every step of a file of recordings."""
     with lzma.open(_GOLDEN / f"{file}.jsonl.xz", "rt", encoding="utf-8") as lines:
         for line in lines:
             yield from _steps_of(json.loads(line))

@@ -1,4 +1,4 @@
-"""A server that follows a script byte by byte: the only way to make faults happen on purpose."""
+"""A server that follows a script byte by byte, to cause faults on purpose."""
 
 import asyncio
 import socket
@@ -13,7 +13,7 @@ OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
 
 def answer(status: int, body: bytes = b"", *headers: str) -> bytes:
-    """Give the bytes of a whole answer."""
+    """Return the bytes of a whole answer."""
     lines = "".join(f"{header}\r\n" for header in headers)
     return f"HTTP/1.1 {status} X\r\ncontent-length: {len(body)}\r\n{lines}\r\n".encode() + body
 
@@ -26,7 +26,7 @@ class PeerConnection:
         self.writer = writer
 
     async def request(self) -> bytes:
-        """Wait for a whole request; empty when the client hung up instead."""
+        """Wait for a whole request; empty if the client disconnected instead."""
         try:
             head = await self.reader.readuntil(b"\r\n\r\n")
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -49,7 +49,7 @@ class PeerConnection:
         self.writer.transport.abort()
 
     async def gone(self) -> None:
-        """Wait until the client has hung up."""
+        """Wait until the client has disconnected."""
         try:
             while await self.reader.read(65536):
                 pass
@@ -61,7 +61,7 @@ Script = Callable[[PeerConnection], Awaitable[None]]
 
 
 class Peer:
-    """The scripted server: its address, and what it saw."""
+    """The scripted server: its address, and what it received."""
 
     def __init__(self, scripts: tuple[Script, ...]) -> None:
         self._scripts = scripts
@@ -71,11 +71,11 @@ class Peer:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Its address."""
         return f"{self.scheme}://127.0.0.1:{self.port}"
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Follow the next script, the last one again and again."""
+        """Follow the next script; the last one is repeated."""
         script = self._scripts[min(self.connections, len(self._scripts) - 1)]
         self.connections += 1
         try:
@@ -88,7 +88,7 @@ class Peer:
 
 @asynccontextmanager
 async def scripted(*scripts: Script, tls: SSLContext | None = None) -> AsyncIterator[Peer]:
-    """Run a scripted server for the block; whatever still waits at its end is cancelled."""
+    """Run a scripted server for the block; scripts that still wait are cancelled at the end."""
     peer = Peer(scripts)
     tasks: list[asyncio.Task[None]] = []
     loop = asyncio.get_running_loop()
@@ -110,7 +110,7 @@ async def scripted(*scripts: Script, tls: SSLContext | None = None) -> AsyncIter
 
 
 def answering(*answers: bytes) -> Script:
-    """Answer each request with the next bytes, then hang up."""
+    """Answer each request with the next bytes, then disconnect."""
 
     async def script(connection: PeerConnection) -> None:
         for data in answers:
@@ -123,7 +123,7 @@ def answering(*answers: bytes) -> Script:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Let the event loop look at its sockets until something is so; a test that waits in vain fails."""
+    """Run the event loop until a condition holds; fail if it does not."""
     loop = asyncio.get_running_loop()
     give_up = loop.time() + 10.0
     while not condition():
@@ -134,7 +134,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 async def outcome(call: Awaitable[object]) -> object:
-    """Give what a call returns or raises."""
+    """Return the result or the exception of a call."""
     try:
         return await call
     except SteersmanError as error:

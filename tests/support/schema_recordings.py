@@ -1,4 +1,4 @@
-"""The recordings of a real server that the schema package is judged by, and what they leave to the server itself."""
+"""The recordings of a real server for the schema package, and which of them only a complete server can answer."""
 
 import json
 import lzma
@@ -8,8 +8,8 @@ from typing import Any
 
 _GOLDEN = Path(__file__).parent.parent / "golden"
 
-#: Cases that no schema decides: the store, the routes or the request's own options do.
-#: The embedded API server is judged by them.
+#: Cases that no schema decides, but the store, the routes or the options of the request.
+#: #: The embedded API server is compared with them.
 OBJECTS_DECIDED_BY_THE_SERVER = {
     "bad fieldValidation value": "an option of the request",
     "namespace other": "the namespace of the request's path",
@@ -46,5 +46,5 @@ def golden_text(name: str) -> str:
 
 
 def counted(causes: Any) -> Counter[tuple[str, str, str]]:
-    """Make causes comparable: their order is random on a real server."""
+    """Return causes in a comparable form: their order is random on a real server."""
     return Counter((cause["reason"], cause["message"], cause["field"]) for cause in causes)

@@ -1,8 +1,8 @@
-"""Waiting for what a test expects to happen, never longer than a limit."""
+"""Waiting for an expected event, never longer than a limit."""
 
 import asyncio
 
-#: Seconds of real time that anything gets: far more than it needs on the slowest machine.
+#: Seconds of real time that any event gets: far more than it needs on the slowest machine.
 _LIMIT = 60.0
 
 

@@ -4,18 +4,18 @@ from typing import Any
 
 
 def item(name: str, version: int, uid: str = "") -> dict[str, Any]:
-    """Give a ConfigMap as the server sends it."""
+    """Return a ConfigMap as the server sends it."""
     metadata = {"name": name, "namespace": "default", "uid": uid or name, "resourceVersion": str(version)}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 
 
 def frame(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
-    """Give one frame of a watch."""
+    """Return one frame of a watch."""
     return {"type": kind, "object": obj}
 
 
 def bookmark(version: int, *, end: bool = False) -> dict[str, Any]:
-    """Give a bookmark."""
+    """Return a bookmark."""
     metadata: dict[str, Any] = {"resourceVersion": str(version)}
     if end:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
@@ -23,5 +23,5 @@ def bookmark(version: int, *, end: bool = False) -> dict[str, Any]:
 
 
 def page(*items: dict[str, Any], version: int) -> dict[str, Any]:
-    """Give a whole list."""
+    """Return a whole list."""
     return {"kind": "ConfigMapList", "metadata": {"resourceVersion": str(version)}, "items": [*items]}

@@ -1,4 +1,4 @@
-"""Fronts for tests: certificates of other days, looked after by hand."""
+"""Webhook listeners for tests: certificates of other days, rotated by hand."""
 
 import asyncio
 import ssl
@@ -19,19 +19,19 @@ LOOPBACK = ("127.0.0.1", "localhost")
 
 
 class Calendar(RealClock):
-    """The machine's clock, on another day: certificates are judged by OpenSSL, which looks at the real one."""
+    """The machine's clock shifted by days: OpenSSL compares certificates with the real one."""
 
     def __init__(self, days: float = 0.0) -> None:
         self.days = days
 
     def now(self) -> datetime:
-        """Give the time some days from now."""
+        """Return the time some days from now."""
         return super().now() + timedelta(days=self.days)
 
 
 @dataclass
 class ByHand:
-    """A front that looks after its certificates when it is told, instead of every half minute."""
+    """A listener that checks its certificates on request, instead of every half minute."""
 
     clock: Clock
     source: OwnCertificates
@@ -49,29 +49,29 @@ class ByHand:
 
     @property
     def address(self) -> Address:
-        """Where the server is."""
+        """Address of the server."""
         assert self.server is not None
         return self.server.address
 
     @property
     def authority(self) -> bytes:
-        """Whom to trust."""
+        """CA bundle to trust."""
         assert self.server is not None
         return self.server.authority
 
     @property
     def valid_until(self) -> datetime:
-        """When the certificate ends."""
+        """End of the certificate's validity."""
         assert self.server is not None
         return self.server.valid_until
 
     def check(self) -> str:
-        """Ask the server."""
+        """Check the server's health."""
         assert self.server is not None
         return self.server.check()
 
     async def keep(self, publish: TrustPublisher) -> None:
-        """Wait to be told."""
+        """Wait for a call of `turn`."""
         while True:
             done = await self.turns.get()
             assert self.server is not None
@@ -79,14 +79,14 @@ class ByHand:
             done.set()
 
     async def turn(self) -> None:
-        """Look after the certificates now."""
+        """Check the certificates now."""
         done = asyncio.Event()
         await self.turns.put(done)
         await done.wait()
 
 
 async def presented(address: Address, authority: bytes) -> bytes:
-    """Give the certificate that a server presents to somebody who trusts an authority."""
+    """Return the certificate that a server presents to a client that trusts a CA."""
     host, _, port = str(address).removeprefix("https://").rpartition(":")
     context = ssl.create_default_context(cadata=authority.decode())
     _, writer = await asyncio.open_connection(host, int(port), ssl=context)

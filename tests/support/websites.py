@@ -22,7 +22,7 @@ class PageSpec(Model):
 
 
 class WebsiteSpec(Model):
-    """What v1 asks for."""
+    """The spec of v1."""
 
     copies: Annotated[int, Minimum(0)] = 1
     domain: str = "example.com"
@@ -33,13 +33,13 @@ class WebsiteSpec(Model):
 
 
 class WebsiteStatus(Status):
-    """What v1 tells."""
+    """The status of v1."""
 
     copies: int = 0
 
 
 class BetaSpec(Model):
-    """What v1beta1 asks for."""
+    """The spec of v1beta1."""
 
     replicas: Annotated[int, Minimum(0)] = 1
     host: str = "example.com"
@@ -49,13 +49,13 @@ class BetaSpec(Model):
 
 
 class BetaStatus(Status):
-    """What v1beta1 tells."""
+    """The status of v1beta1."""
 
     replicas: int = 0
 
 
 class AlphaSpec(Model):
-    """What v1alpha1 asks for."""
+    """The spec of v1alpha1."""
 
     words: list[str] = []
     domain: str = "example.com"
@@ -68,12 +68,12 @@ class Website(Resource[WebsiteSpec, WebsiteStatus]):
 
 @custom_resource(f"{GROUP}/v1beta1", kind="Website", deprecated=True, into=KINDS)
 class BetaWebsite(Resource[BetaSpec, BetaStatus]):
-    """A website, as it was."""
+    """A website in v1beta1."""
 
 
 @custom_resource(f"{GROUP}/v1alpha1", kind="Website", served=False, into=KINDS)
 class AlphaWebsite(Resource[AlphaSpec, WebsiteStatus]):
-    """A website, as it began."""
+    """A website in v1alpha1."""
 
 
 renames(
@@ -86,14 +86,14 @@ renames(
 
 @converts(AlphaWebsite, Website)
 def from_alpha(old: AlphaWebsite) -> Website:
-    """Make a page of each word."""
+    """Convert each word to a page."""
     pages = [PageSpec(text=word) for word in old.spec.words]
     return Website(old.metadata, WebsiteSpec(copies=1, domain=old.spec.domain, pages=pages), old.status)
 
 
 @converts(Website, AlphaWebsite, keeps=[".spec.copies", ".spec.color", ".spec.pages", ".spec.memory", ".spec.timeout"])
 def to_alpha(new: Website) -> AlphaWebsite:
-    """Keep the words."""
+    """Convert pages to their words."""
     words = [page.text for page in new.spec.pages]
     return AlphaWebsite(
         ObjectMeta(labels=new.labels, annotations=new.annotations),

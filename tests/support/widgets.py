@@ -1,4 +1,4 @@
-"""A custom kind for tests of the runtime; its definition is written by hand, so that no other package has a say."""
+"""A custom kind for tests of the runtime; its CRD is handwritten, so that no other package is involved."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from steersman.objects.resource import Resource, Status, Unstructured
 
 
 class WidgetSpec(Model):
-    """What is wanted."""
+    """The desired state."""
 
     size: int = 0
 
 
 class WidgetStatus(Status):
-    """What is."""
+    """The observed state."""
 
     size: int = 0
     names: list[str] = sparse(list)
@@ -29,7 +29,7 @@ class WidgetStatus(Status):
     )
 )
 class Widget(Resource[WidgetSpec, WidgetStatus]):
-    """Something with a size."""
+    """A kind with a size."""
 
 
 _FREE: dict[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}

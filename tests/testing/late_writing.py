@@ -1,17 +1,17 @@
-"""An operator for a process of its own: after a restart it writes something that it does not write otherwise, late."""
+"""An operator for a separate process: after a restart it makes an additional write, late."""
 
 from steersman import Context, Operator
 from steersman.kinds.core_v1 import ConfigMap
 
 operator = Operator("late-writing")
 operator.permit(ConfigMap, "patch")
-#: What this process has seen so far.
+#: Objects that this process has seen so far.
 seen: set[str] = set()
 
 
 @operator.reconciler(ConfigMap)
 async def reconcile(config_map: ConfigMap, ctx: Context[ConfigMap]) -> None:
-    """Stamp it; if another process has, write once more after a while."""
+    """Stamp the object; if another process has, write once more after a while."""
     if config_map.name != "note":
         return
     if not config_map.data:

@@ -1,4 +1,4 @@
-"""Finds the memory of an operator by an import inside of a function."""
+"""Finds the memory of an operator by an import inside a function."""
 
 
 def memory() -> set[str]:

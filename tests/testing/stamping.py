@@ -1,4 +1,4 @@
-"""An operator for a process of its own: it stamps config maps."""
+"""An operator for a separate process: it stamps ConfigMaps."""
 
 from steersman import Context, Operator
 from steersman.kinds.core_v1 import ConfigMap
@@ -8,6 +8,6 @@ operator = Operator("stamping")
 
 @operator.reconciler(ConfigMap)
 async def reconcile(config_map: ConfigMap, ctx: Context[ConfigMap]) -> None:
-    """Stamp it."""
+    """Stamp the object."""
     if config_map.name == "note" and not config_map.data:
         await ctx.patch(config_map, {"data": {"stamp": "seen"}})

@@ -17,7 +17,7 @@ from steersman.testing.faults import Before, Lose, Refuse, Reset
 
 
 async def test_a_whole_test_takes_less_than_fifty_milliseconds() -> None:
-    """Server, operator, a change and its consequence: fast enough to have thousands of them."""
+    """Server, operator, a change and its result: fast enough to have thousands of them."""
 
     async def whole() -> float:
         operator = Operator("fast")
@@ -38,13 +38,13 @@ async def test_a_whole_test_takes_less_than_fifty_milliseconds() -> None:
 
 
 async def test_eventually_waits_under_a_real_clock() -> None:
-    """It looks again until the condition holds."""
+    """It checks again until the condition holds."""
     looks: list[int] = []
     await eventually(lambda: looks.append(1) or len(looks) > 3, clock=RealClock())
     assert len(looks) == 4
 
 
-async def test_eventually_moves_a_fake_clock_from_timer_to_timer() -> None:
+async def test_eventually_advances_a_fake_clock_from_timer_to_timer() -> None:
     """An hour costs nothing."""
     clock = FakeClock()
     done: list[float] = []
@@ -53,8 +53,8 @@ async def test_eventually_moves_a_fake_clock_from_timer_to_timer() -> None:
     assert done == [3600.0]
 
 
-async def test_eventually_says_what_it_saw_last() -> None:
-    """A failed wait must explain itself."""
+async def test_eventually_reports_the_last_value() -> None:
+    """A timeout must explain itself."""
 
     def three_pods() -> None:
         assert 1 == 3, "only one pod"  # noqa: PLR0133 - the assertion of a user's condition
@@ -63,8 +63,8 @@ async def test_eventually_says_what_it_saw_last() -> None:
         await eventually(three_pods, clock=FakeClock(), within=1.0)
 
 
-async def test_settle_notices_an_operator_that_does_not_rest() -> None:
-    """A loop is named instead of waited for."""
+async def test_settle_detects_an_operator_that_never_rests() -> None:
+    """A loop is reported instead of waited for."""
     operator = Operator("restless")
 
     @operator.reconciler(ConfigMap)
@@ -77,8 +77,8 @@ async def test_settle_notices_an_operator_that_does_not_rest() -> None:
             await cluster.settle(within=0.1)
 
 
-async def test_faults_strike_whom_they_should_as_often_as_they_should() -> None:
-    """By method and target, so many times."""
+async def test_faults_match_by_method_and_target() -> None:
+    """Each is injected the requested number of times."""
     async with Cluster.start() as cluster:
         struck = cluster.faults.inject(Refuse(500), method="POST", path="/configmaps")
         with pytest.raises(InternalError, match="injected by a test"):
@@ -90,7 +90,7 @@ async def test_faults_strike_whom_they_should_as_often_as_they_should() -> None:
 
 
 async def test_a_lost_answer_was_carried_out_and_a_reset_was_not() -> None:
-    """The two look the same to a client; that is the point."""
+    """The two look the same to a client."""
     async with Cluster.start() as cluster:
         for fault, name in ((Lose(), "lost"), (Reset(), "reset")):
             cluster.faults.inject(fault, method="POST")
@@ -99,8 +99,8 @@ async def test_a_lost_answer_was_carried_out_and_a_reset_was_not() -> None:
         assert [one.name for one in cluster.list(ConfigMap)] == ["lost"]
 
 
-async def test_something_can_happen_right_before_a_request() -> None:
-    """Competing writes come at the worst time."""
+async def test_an_action_can_run_right_before_a_request() -> None:
+    """Competing writes come at the worst moment."""
     async with Cluster.start() as cluster:
         seen: list[int] = []
         cluster.faults.inject(Before(lambda: seen.append(len(cluster.list(ConfigMap)))), method="POST")
@@ -109,7 +109,7 @@ async def test_something_can_happen_right_before_a_request() -> None:
 
 
 async def test_watches_can_be_held_released_and_dropped() -> None:
-    """A cache that lags behind, on demand."""
+    """A cache that lags, on demand."""
     clock = FakeClock()
     async with Cluster.start(clock=clock) as cluster, cluster.informer(ConfigMap) as maps:
         cluster.faults.hold("/configmaps")

@@ -16,7 +16,7 @@ def _texts(condition: Callable[[], object]) -> tuple[str, list[str]]:
 
 
 def test_the_operands_of_a_comparison_are_shown_with_their_values() -> None:
-    """``False`` says nothing; what was compared does."""
+    """``False`` alone explains nothing; the compared values do."""
     found = ["a", "b"]
     name, values = _texts(lambda: len(found) == LIMIT)
     assert name == "`len(found) == LIMIT`"
@@ -24,7 +24,7 @@ def test_the_operands_of_a_comparison_are_shown_with_their_values() -> None:
 
 
 def test_every_part_of_a_longer_condition_is_shown() -> None:
-    """Either may be the one that does not hold; constants explain nothing."""
+    """Either may be the one that does not hold; constants are left out."""
     first, second = 1, ""
     _, values = _texts(lambda: first == 2 and not second)
     assert values == ["first was 1", "second was ''"]
@@ -37,14 +37,14 @@ def test_names_inside_comprehensions_and_defaults_are_found() -> None:
     assert values == ["[one for one in found if one > most] was [2]", "[] was []"]
 
 
-def test_two_conditions_in_one_line_are_told_apart() -> None:
-    """By where their code stands in the line."""
+def test_two_conditions_in_one_line_are_distinguished() -> None:
+    """By the position of their code in the line."""
     one, two = (lambda: LIMIT == 1), (lambda: LIMIT == 2)
     assert [_texts(one)[0], _texts(two)[0]] == ["`LIMIT == 1`", "`LIMIT == 2`"]
 
 
 def test_an_operand_that_raises_is_left_out() -> None:
-    """An explanation must not hide what it explains."""
+    """An explanation must not hide the failure."""
     empty: list[int] = []
     _, values = _texts(lambda: empty[0] == LIMIT)
     assert values == ["LIMIT was 3"]
@@ -55,14 +55,14 @@ def _is_ready() -> bool:
 
 
 @pytest.mark.parametrize("condition", [_is_ready, functools.partial(_is_ready)])
-def test_a_function_is_known_by_its_name(condition: Callable[[], bool]) -> None:
-    """Its name says what it is about, and its line where to look."""
+def test_a_function_is_shown_by_its_name(condition: Callable[[], bool]) -> None:
+    """With the line where it is defined."""
     source = ConditionSource(condition)
     assert source.name == "_is_ready"
     assert source.place.endswith(f"test_condition_source.py:{_is_ready.__code__.co_firstlineno}")
 
 
-def test_what_has_no_source_is_only_called_a_condition() -> None:
-    """Such as a built-in, or code that no file has."""
+def test_a_condition_without_source_has_no_text() -> None:
+    """Such as a built-in, or code without a file."""
     assert _texts([].__len__) == ("the condition", [])
     assert _texts(eval("lambda: 1 == 2")) == ("the condition", [])  # noqa: S307 - code without a file

@@ -19,7 +19,7 @@ from steersman.testing.faults import Refuse, Reset
 
 
 def _raising(*errors: Exception) -> Operator:
-    """Make an operator whose first reconciles raise these errors, and whose next one succeeds."""
+    """Return an operator whose first reconciles raise these errors, and whose next one succeeds."""
     operator, left = Operator("raising"), list(errors)
     operator.permit(ConfigMap, "patch")
 
@@ -61,7 +61,7 @@ async def _run(cluster: Cluster, operator: Operator, scenario: Scenario = _until
 
 @pytest.mark.usefixtures("fake_clock")
 async def test_a_crash_that_a_retry_hides_fails_the_test(cluster: Cluster) -> None:
-    """The object ends as it should, and a bug was seen on the way: the traceback of the first, and how many."""
+    """The object ends as desired, but a bug occurred: the traceback of the first, and how many."""
     errors = [ValueError("no such disk"), ValueError("no such disk"), KeyError("size")]
     with pytest.raises(AssertionError) as failure:
         await _run(cluster, _raising(*errors))
@@ -75,22 +75,22 @@ async def test_a_crash_that_a_retry_hides_fails_the_test(cluster: Cluster) -> No
 
 
 @pytest.mark.usefixtures("fake_clock")
-async def test_what_a_test_expects_does_not_fail_it(cluster: Cluster) -> None:
-    """Some tests are about failures; they can look at them, too."""
+async def test_expected_failures_do_not_fail_a_test(cluster: Cluster) -> None:
+    """Some tests are about failures; they can inspect them."""
     await _run(cluster, _raising(ValueError("one"), KeyError("two")), expect=(ValueError, KeyError))
     assert [str(failure.error) for failure in cluster.failures] == ["one", "'two'"]
 
 
 @pytest.mark.usefixtures("fake_clock")
-async def test_what_a_test_does_not_expect_still_fails_it(cluster: Cluster) -> None:
+async def test_unexpected_failures_still_fail_a_test(cluster: Cluster) -> None:
     """An expectation covers what it names, and nothing else."""
     with pytest.raises(AssertionError, match="1 reconcile failed unexpectedly"):
         await _run(cluster, _raising(ValueError("one"), KeyError("two")), expect=ValueError)
 
 
 @pytest.mark.usefixtures("fake_clock")
-async def test_a_retry_and_giving_up_are_not_crashes(cluster: Cluster) -> None:
-    """They are how a reconciler says what it means."""
+async def test_retry_and_permanent_are_not_crashes(cluster: Cluster) -> None:
+    """Reconcilers raise them on purpose."""
     await _run(cluster, _raising(Retry("not yet", after=0), Permanent("BadSpec", "never")), _until_rest)
 
 
@@ -106,7 +106,7 @@ async def test_faults_that_a_test_injects_are_expected(cluster: Cluster, fault: 
 
 @pytest.mark.usefixtures("fake_clock")
 async def test_the_error_of_the_block_stays_the_primary_one(cluster: Cluster) -> None:
-    """The failed reconcile is often why it failed: it is told beside it, with its traceback."""
+    """The failed reconcile is often the cause: it is added as a note, with its traceback."""
     with pytest.raises(LookupError, match="of the test") as failure:
         await _run(cluster, _raising(ValueError("of the reconciler")), _until_seen_then_error)
     [note] = failure.value.__notes__
@@ -131,8 +131,8 @@ async def test_a_mapping_that_crashes_fails_the_test(cluster: Cluster) -> None:
 
 
 @pytest.mark.usefixtures("fake_clock")
-async def test_a_wait_in_vain_names_the_last_failed_reconcile(cluster: Cluster) -> None:
-    """It is most likely why it waits in vain."""
+async def test_a_timeout_names_the_last_failed_reconcile(cluster: Cluster) -> None:
+    """It is most likely the cause."""
     with pytest.raises(WaitTimeout) as failure:
         await _run(cluster, _raising(*[ValueError("no such disk")] * 50), _until_one_label)
     text = str(failure.value)
@@ -144,7 +144,7 @@ async def test_a_wait_in_vain_names_the_last_failed_reconcile(cluster: Cluster) 
 
 
 async def test_an_operator_reports_its_failures_to_a_listener(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """Error trackers want the exception, not a line of a log."""
+    """Error trackers need the exception, not a log line."""
     seen: list[BaseException] = []
     options = ManagerOptions(on_failure=lambda failure: seen.append(failure.error))
     error = ValueError("no such disk")
@@ -155,7 +155,7 @@ async def test_an_operator_reports_its_failures_to_a_listener(cluster: Cluster, 
 
 
 def _block_until(is_noticed: Callable[[], bool]) -> None:
-    """Block as a call does that takes too long; it ends when the watchdog has seen it, or never will."""
+    """Block like a call that takes too long, until the watchdog has noticed it."""
     end = time.monotonic() + 30
     while time.monotonic() < end and not is_noticed():
         pass
@@ -165,7 +165,7 @@ def _block_until(is_noticed: Callable[[], bool]) -> None:
 async def test_a_reconciler_that_blocks_the_event_loop_is_reported(
     clock: FakeClock | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Also under a fake clock: blocking takes real time, whatever the test's clock says."""
+    """Also with a fake clock: blocking takes real time."""
     operator = Operator("blocking")
 
     @operator.reconciler(ConfigMap)

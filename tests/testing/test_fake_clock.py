@@ -6,8 +6,8 @@ import pytest
 from steersman.testing.fake_clock import FakeClock
 
 
-async def test_time_stands_still_until_it_is_moved() -> None:
-    """A test that does not move time sees the same moment for ever."""
+async def test_time_does_not_advance_by_itself() -> None:
+    """A test that does not advance time sees the same moment forever."""
     clock = FakeClock(datetime(2030, 1, 1, tzinfo=UTC))
     assert (clock.monotonic(), clock.now()) == (0.0, datetime(2030, 1, 1, tzinfo=UTC))
     await clock.advance(90)
@@ -26,8 +26,8 @@ async def test_timers_run_in_the_order_of_their_time() -> None:
     assert (clock.timers, clock.next_timer()) == (1, 4.0)
 
 
-async def test_what_a_timer_wakes_goes_on_before_the_next_timer() -> None:
-    """A loop that sleeps again and again runs once for each of its periods."""
+async def test_tasks_woken_by_a_timer_run_before_the_next_timer() -> None:
+    """A loop that sleeps repeatedly runs once per period."""
     clock = FakeClock()
     seen: list[float] = []
 
@@ -43,8 +43,8 @@ async def test_what_a_timer_wakes_goes_on_before_the_next_timer() -> None:
     assert seen == [10.0, 20.0, 30.0]
 
 
-async def test_a_timeout_is_a_timeout() -> None:
-    """Code under test need not know whose clock it has."""
+async def test_a_timeout_raises_timeout_error() -> None:
+    """Code under test need not know which clock it has."""
     clock = FakeClock()
 
     async def wait() -> None:

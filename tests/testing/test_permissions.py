@@ -1,4 +1,4 @@
-"""Operators under test may do what they declare, and no more; what they used is compared with what they may."""
+"""Operators under test have exactly the permissions they declare; used ones are compared with granted ones."""
 
 import pytest
 
@@ -12,24 +12,24 @@ from steersman.testing.cluster import Cluster
 
 
 class JobSpec(Model):
-    """What is asked for."""
+    """The desired state."""
 
     copies: int = 0
 
 
 class JobStatus(Status):
-    """What is."""
+    """The observed state."""
 
     copies: int = 0
 
 
 @custom_resource("rights.example.com/v1", kind="Task")
 class Task(Resource[JobSpec, JobStatus]):
-    """Something with children."""
+    """A kind with children."""
 
 
 def _reader(*verbs: str) -> Operator:
-    """Give an operator that reads a Secret for each ConfigMap, and may or may not do so."""
+    """Return an operator that reads a Secret for each ConfigMap, with or without the permission."""
     operator = Operator("reader")
     if verbs:
         operator.permit(Secret, *verbs)
@@ -43,14 +43,14 @@ def _reader(*verbs: str) -> Operator:
 
 
 async def _live(cluster: Cluster, operator: Operator, options: ManagerOptions | None = None) -> None:
-    """Let an operator see a ConfigMap."""
+    """Run an operator and create a ConfigMap."""
     async with cluster.running(operator, options=options):
         await cluster.client.create(ConfigMap(meta("a")))
         await cluster.settle()
 
 
 async def test_an_operator_that_needs_more_than_it_declares_fails_its_test(cluster: Cluster) -> None:
-    """Otherwise it fails in a cluster; the message is the line to write."""
+    """Otherwise it would fail in a cluster; the message is the line to write."""
     with pytest.raises(AssertionError) as caught:
         await _live(cluster, _reader())
     assert str(caught.value) == (
@@ -59,8 +59,8 @@ async def test_an_operator_that_needs_more_than_it_declares_fails_its_test(clust
     )
 
 
-async def test_a_test_that_fails_for_want_of_a_right_is_told_so(cluster: Cluster) -> None:
-    """A condition that never comes true says nothing about why."""
+async def test_a_test_that_fails_because_of_a_missing_permission_says_so(cluster: Cluster) -> None:
+    """A condition that never holds does not say why."""
 
     async def wait_in_vain() -> None:
         async with cluster.running(_reader()):
@@ -72,15 +72,15 @@ async def test_a_test_that_fails_for_want_of_a_right_is_told_so(cluster: Cluster
     assert any('operator.permit(Secret, "get")' in note for note in caught.value.__notes__)
 
 
-async def test_what_is_permitted_is_allowed(cluster: Cluster) -> None:
+async def test_a_permitted_request_is_allowed(cluster: Cluster) -> None:
     """The line that the message asks for is enough."""
     operator = _reader("get")
     await _live(cluster, operator)
     cluster.assert_rbac_minimal(operator)
 
 
-async def test_a_right_that_nobody_used_is_named(cluster: Cluster) -> None:
-    """What was permitted for a former version of the code stays for ever, unless somebody looks."""
+async def test_an_unused_permission_is_named(cluster: Cluster) -> None:
+    """A permission for an earlier version of the code would stay forever."""
     operator = _reader("get", "update", "delete")
     await _live(cluster, operator)
     with pytest.raises(AssertionError) as caught:
@@ -92,8 +92,8 @@ async def test_a_right_that_nobody_used_is_named(cluster: Cluster) -> None:
     )
 
 
-async def test_a_right_that_was_missed_is_named_too(cluster: Cluster) -> None:
-    """Also for a test that expects the failure of its run."""
+async def test_a_missing_permission_is_named_too(cluster: Cluster) -> None:
+    """Also in a test that expects the failure of its run."""
     operator = _reader()
     with pytest.raises(AssertionError, match="was denied"):
         await _live(cluster, operator)
@@ -117,8 +117,8 @@ def _owner() -> Operator:
     return operator
 
 
-async def test_a_whole_life_uses_every_right_that_owning_implies(cluster: Cluster) -> None:
-    """Children are made and deleted, the status is written: with this the role is proved to be the least."""
+async def test_a_whole_life_uses_every_permission_that_owning_implies(cluster: Cluster) -> None:
+    """Children are created and deleted, the status is written: this proves that the role is the least."""
     operator = _owner()
     options = ManagerOptions(election=ElectionOptions(name="owner", namespace="default", identity="a"))
     async with cluster.running(operator, options=options):
@@ -130,7 +130,7 @@ async def test_a_whole_life_uses_every_right_that_owning_implies(cluster: Cluste
     cluster.assert_rbac_minimal(operator)
 
 
-async def test_an_implied_right_can_be_given_up(cluster: Cluster) -> None:
+async def test_an_implied_permission_can_be_declined(cluster: Cluster) -> None:
     """An operator that never deletes should not be able to."""
     operator = _owner()
     async with cluster.running(operator):
@@ -152,16 +152,16 @@ async def test_an_implied_right_can_be_given_up(cluster: Cluster) -> None:
         await shrink()
 
 
-def test_what_nothing_asks_for_cannot_be_given_up() -> None:
-    """A typo in it would look like safety."""
+def test_a_permission_that_is_not_implied_cannot_be_declined() -> None:
+    """A typo would look like safety."""
     operator = _owner()
     operator.decline(Pod, "delete")
     with pytest.raises(DeclarationError, match=r'decline\(Pod, "delete"\) removes a permission that is not needed'):
         grants_of(operator)
 
 
-def test_what_an_operator_looks_at_cannot_be_given_up() -> None:
-    """It would wait for its cache for ever."""
+def test_permissions_for_watched_kinds_cannot_be_declined() -> None:
+    """The operator would wait for its cache forever."""
     operator = _owner()
     operator.decline(ConfigMap, "watch")
     with pytest.raises(DeclarationError, match="a watched kind must be listed and watched"):
@@ -169,22 +169,22 @@ def test_what_an_operator_looks_at_cannot_be_given_up() -> None:
 
 
 @pytest.mark.parametrize("verbs", [(), ("*",)])
-def test_rights_are_asked_for_by_name(verbs: tuple[str, ...]) -> None:
+def test_verbs_are_named_without_wildcards(verbs: tuple[str, ...]) -> None:
     """A wildcard grants what does not exist yet."""
     with pytest.raises(DeclarationError, match="needs verbs without wildcards"):
         Operator("greedy").permit(Pod, *verbs)
 
 
-def test_a_part_of_an_object_is_permitted_by_its_name() -> None:
-    """Logs, exec and evictions are rights of their own."""
+def test_a_subresource_is_permitted_by_its_name() -> None:
+    """Logs, exec and evictions are separate permissions."""
     operator = Operator("logs")
     operator.permit(Pod, "get", subresource="log")
     (grant,) = grants_of(operator)
     assert (grant.group, grant.resource, grant.verbs) == ("", "pods/log", ("get",))
 
 
-async def test_an_operator_of_one_namespace_may_do_nothing_in_others(cluster: Cluster) -> None:
-    """Its role lies in that namespace only; a write elsewhere is told as what it is."""
+async def test_a_namespaced_operator_may_do_nothing_in_other_namespaces(cluster: Cluster) -> None:
+    """Its role is in that namespace only; a write elsewhere is reported as such."""
     operator = Operator("local")
 
     @operator.reconciler(ConfigMap, owns=[Secret])
@@ -197,8 +197,8 @@ async def test_an_operator_of_one_namespace_may_do_nothing_in_others(cluster: Cl
     assert "get secrets in namespace kube-system: it looks only at default" in str(caught.value)
 
 
-async def test_faults_strike_operators_as_they_strike_the_client(cluster: Cluster) -> None:
-    """An account of its own must not take the operator out of the reach of the test."""
+async def test_faults_apply_to_operators_as_to_the_client(cluster: Cluster) -> None:
+    """An operator with its own account must stay within reach of the test."""
     async with cluster.running(_reader("get")):
         assert cluster.faults.count("GET", "/configmaps") > 0
         cluster.faults.clear()
@@ -208,13 +208,13 @@ async def test_faults_strike_operators_as_they_strike_the_client(cluster: Cluste
 
 
 async def test_an_operator_that_did_not_run_has_nothing_to_compare(cluster: Cluster) -> None:
-    """A test that forgot to run it would pass for ever."""
+    """A test that forgot to run it would always pass."""
     with pytest.raises(LookupError, match="operator 'reader' did not run here"):
         cluster.assert_rbac_minimal(_reader())
 
 
-async def test_an_apply_that_makes_an_object_needs_the_right_to_create(cluster: Cluster) -> None:
-    """As on a real server: to patch alone is enough only for what is there."""
+async def test_an_apply_that_creates_an_object_needs_the_create_permission(cluster: Cluster) -> None:
+    """As on a real server: patch alone is enough only for existing objects."""
     operator = Operator("applier")
     operator.permit(Secret, "get", "patch")
 
@@ -229,8 +229,8 @@ async def test_an_apply_that_makes_an_object_needs_the_right_to_create(cluster: 
         await _live(cluster, operator)
 
 
-async def test_a_client_of_another_account_is_no_part_of_an_operators_rights(cluster: Cluster) -> None:
-    """Tests act as users too."""
+async def test_a_client_of_another_account_does_not_count_for_the_operator(cluster: Cluster) -> None:
+    """Tests act as users, too."""
     operator = _reader("get")
     async with cluster.running(operator):
         await cluster.client.create(ConfigMap(meta("a")))

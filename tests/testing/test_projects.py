@@ -25,7 +25,7 @@ apple
 
 
 async def test_every_object_of_every_file_is_applied_in_order(cluster: Cluster, tmp_path: Path) -> None:
-    """A file can hold several documents, and a later sample may need an earlier one."""
+    """A file can contain several documents, and a later sample may need an earlier one."""
     (tmp_path / "b.yaml").write_text(CONFIG_MAP.replace("NAME", "third"))
     two = [CONFIG_MAP.replace("NAME", name) for name in ("first", "second")]
     (tmp_path / "a.yaml").write_text("---\n".join(two))

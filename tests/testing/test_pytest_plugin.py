@@ -1,11 +1,11 @@
-"""The plugin in a test run of its own: what users of pytest see."""
+"""The plugin in a separate test run: what users of pytest see."""
 
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
-#: A name that only type checkers know: since Python 3.14 it needs no quotes in an annotation.
+#: A name that exists for type checkers only: since Python 3.14 it needs no quotes in an annotation.
 CLUSTER = "Cluster" if sys.version_info >= (3, 14) else "'Cluster'"
 TESTS = textwrap.dedent(
     f"""
@@ -34,7 +34,7 @@ TESTS = textwrap.dedent(
 )
 
 
-def test_the_plugin_runs_coroutines_gives_clusters_and_finds_leaks(tmp_path: Path) -> None:
+def test_the_plugin_runs_coroutines_provides_clusters_and_finds_leaks(tmp_path: Path) -> None:
     """Async tests without another plugin; each with its own cluster; a forgotten task fails its test."""
     (tmp_path / "test_users.py").write_text(TESTS)
     run = subprocess.run(
@@ -70,7 +70,7 @@ HANGING = textwrap.dedent(
 
 
 def test_a_test_that_hangs_fails_with_the_stacks_of_its_tasks(tmp_path: Path) -> None:
-    """Where each task waits is what one needs to know; a test run that ends by force says nothing of it."""
+    """It shows where each task waits, which a killed test run does not."""
     (tmp_path / "test_users.py").write_text(HANGING)
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "async_test_timeout=0.1"],

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from steersman import Context, Model, Operator, Permanent, Resource, Status, custom_resource, meta
-from steersman.errors import ConfigError, DecodeError
+from steersman.errors import AlreadyExists, ConfigError, DecodeError, Invalid
 from steersman.history.recordings import LARGEST, Recording, Recordings, export, load_recordings, most_telling
 from steersman.history.records import ObjectName, Result
 from steersman.kinds.core_v1 import ConfigMap, Container, Pod, PodSpec, Secret
@@ -70,7 +70,7 @@ async def recording(operator: Operator, **options: Any) -> AsyncIterator[tuple[C
     """Run an operator that records what its reconciles read."""
     async with Cluster.start(clock=FakeClock()) as cluster:
         await cluster.client.create(
-            Secret(meta("login", namespace="default"), string_data={"password": CANARY, "user": "admin"})
+            Secret(meta("login", namespace="default"), string_data={"password": CANARY, "user": "copies"})
         )
         async with cluster.running(
             operator, options=ManagerOptions(record={"places": "places.main:operator"}), **options
@@ -201,6 +201,44 @@ async def test_no_secret_is_in_a_recording() -> None:
     document = next(one for one in runs[0].reads if one["kind"] == "Secret")
     assert set(document["data"]) == {"password", "user"}
     assert document["metadata"]["name"] == "login"
+
+
+FORMS = (CANARY, b64encode(CANARY.encode()).decode(), CANARY.encode().hex())
+
+
+@pytest.mark.parametrize("how", ["client", "list", "context"])
+async def test_no_way_of_reading_a_secret_leaves_it_in_a_recording(how: str) -> None:
+    """Not read by name, in a list or past the context; not where it is copied to, quoted, or sent and rejected."""
+
+    async def leak(place: Place, ctx: Context[Place]) -> None:
+        if how == "client":
+            found = await ctx.client.get(Secret, "login", "default")
+        elif how == "list":
+            everything = [one async for one in ctx.client.list(Secret, namespace="default")]
+            found = next(one for one in everything if one.name == "login")
+        else:
+            found = await ctx.get(Secret, "login") or Secret(meta("none"))
+        secret = (found.data or {})["password"].decode()
+        coded = b64encode(secret.encode()).decode()
+        copies = ConfigMap(meta("copies", namespace="default"), data={"config": f"login={secret}", "coded": coded})
+        await ctx.apply(copies, adopt=True)
+        await ctx.client.patch(copies, {"metadata": {"annotations": {f"example.com/{secret}": secret}}})
+        ctx.event("Leaked", f"the password is {secret}")
+        await ctx.client.create(Secret(meta(f"{place.name}-made", namespace="default"), string_data={"other": secret}))
+        await ctx.client.patch(found, {"metadata": {"labels": {"not a label": secret}}})
+
+    operator = operator_of(leak)
+    operator.permit(Secret, "get", "list", "create", "patch")
+    operator.permit(ConfigMap, "patch")
+    async with recording(operator, expect_failures=(Invalid, AlreadyExists)) as (cluster, manager):
+        await cluster.client.create(ConfigMap(meta("copies", namespace="default"), data={"config": f"login={CANARY}"}))
+        await cluster.client.create(Place(meta("a", namespace="default")))
+        await cluster.settle()
+        first = recorded(manager)[0]
+    assert len(first.writes) == 4, first.writes
+    text = export([first]).decode()
+    assert [form for form in FORMS if form in text] == []
+    assert (await replay_reconcile(operator, first)).differences == ()
 
 
 async def test_a_written_secret_is_compared_by_its_keys_only() -> None:

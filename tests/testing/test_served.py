@@ -16,7 +16,7 @@ from tests.support.kubectl import KUBECTL
 
 
 async def test_kubectl_reaches_the_cluster_of_a_test() -> None:
-    """It sends a token over TLS only, so plain HTTP would shut it out."""
+    """Kubectl sends a token over TLS only, so plain HTTP would not work."""
     async with Cluster.start(clock=RealClock()) as cluster, served(cluster) as kubeconfig:
         await cluster.client.create(ConfigMap(meta("chart", namespace="default")))
         pipe = asyncio.subprocess.PIPE
@@ -27,8 +27,8 @@ async def test_kubectl_reaches_the_cluster_of_a_test() -> None:
         assert (out.decode().splitlines(), err.decode()) == (["configmap/chart"], "")
 
 
-async def test_who_does_not_know_the_token_stays_outside(tmp_path: Path) -> None:
-    """Whoever is let in is the admin, and other people may have programs on this machine."""
+async def test_a_client_without_the_token_is_rejected(tmp_path: Path) -> None:
+    """The token makes its user the admin, and other users may run programs on this machine."""
     async with Cluster.start(clock=RealClock()) as cluster, served(cluster) as kubeconfig:
         document = json.loads(kubeconfig.read_bytes())
         document["users"][0]["user"]["token"] = "guessed"

@@ -35,7 +35,7 @@ def python(path: Path) -> Path:
 
 
 def test_an_interpreter_on_path_is_preferred(empty_machine: Path) -> None:
-    """What the user has chosen comes first."""
+    """The user's choice comes first."""
     python(empty_machine / f".pyenv/versions/{THIS}.9/bin/python{THIS}")
     chosen = python(empty_machine / f"bin/python{THIS}")
     assert find(THIS) == chosen
@@ -51,40 +51,40 @@ def test_the_newest_release_of_pyenv_or_uv_is_found(empty_machine: Path) -> None
 
 
 @pytest.mark.parametrize("program", ["echo pyenv: no such version >&2; exit 127", f'exec {sys.executable} "$@"'])
-def test_a_program_that_is_not_this_version_is_passed_over(empty_machine: Path, program: str) -> None:
+def test_a_program_of_another_version_is_skipped(empty_machine: Path, program: str) -> None:
     """A shim exists for every version of pyenv, enabled or not; a name alone proves nothing."""
     script(empty_machine / "bin/python3.99", program)
     assert find("3.99") is None
 
 
-def test_without_go_the_reason_is_given() -> None:
+def test_without_go_the_reason_is_reported() -> None:
     """A version is never left out silently."""
     with pytest.raises(MissingError, match="there is no `go` on PATH"):
         fetch("3.14")
 
 
 def test_a_version_without_a_pinned_build_is_named() -> None:
-    """Nothing is fetched that was not looked at before."""
+    """Only builds that were reviewed are downloaded."""
     with pytest.raises(MissingError, match=r"pinned for 3\.12, 3\.13, 3\.14 only"):
         fetch("3.99")
 
 
-def test_what_go_says_is_passed_on(empty_machine: Path) -> None:
-    """No network, no such version: its own message says it best."""
+def test_the_message_of_go_is_passed_on(empty_machine: Path) -> None:
+    """No network, no such version: its own message is the clearest."""
     script(empty_machine / "bin/go", "echo no route to host >&2; exit 1")
     with pytest.raises(MissingError, match="no route to host"):
         fetch("3.14")
 
 
-def test_another_content_than_the_pinned_one_is_refused(empty_machine: Path) -> None:
-    """An interpreter runs everything: it must be the one that was looked at."""
+def test_content_that_differs_from_the_pinned_one_is_rejected(empty_machine: Path) -> None:
+    """An interpreter runs everything: it must be the one that was reviewed."""
     script(empty_machine / "bin/go", """echo '{"Sum": "h1:other", "Dir": "/nowhere"}'""")
     with pytest.raises(MissingError, match="has the checksum h1:other, not h1:"):
         fetch("3.14")
 
 
 def test_unpacking_restores_files_links_and_modes(tmp_path: Path) -> None:
-    """Go modules hold no links and no modes; the listing does."""
+    """Go modules contain no links and no modes; the listing does."""
     source = tmp_path / "source"
     (source / "bin").mkdir(parents=True)
     (source / "bin/python3.14.gz").write_bytes(gzip.compress(b"program"))

@@ -66,7 +66,7 @@ def test_all_hierarchies_are_mounted_inside() -> None:
     assert list(mount_commands(PURE)) == [("mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup")]
 
 
-def test_a_version_2_group_is_made_where_controllers_can_be_handed_down(tmp_path: Path) -> None:
+def test_a_version_2_group_is_created_where_controllers_can_be_delegated(tmp_path: Path) -> None:
     """A session's own group contains processes and has no controllers for children; an ancestor does."""
     group(tmp_path, available="cpuset cpu io memory pids", enabled="cpu memory pids")
     group(tmp_path / "session", available="memory pids", enabled="")
@@ -79,21 +79,21 @@ def test_a_version_2_group_is_made_where_controllers_can_be_handed_down(tmp_path
 
 
 def test_the_starter_of_a_version_2_cluster_leaves_the_group(tmp_path: Path) -> None:
-    """Nobody inside can move it, and as long as it is there the group hands nothing down."""
+    """It cannot be moved from inside, and while it is there the group delegates nothing."""
     mine = group(tmp_path / "mine", available="cpu memory pids", enabled="")
     Groups([mine]).set_aside(42)
     assert (mine / "starter" / "cgroup.procs").read_text() == "42"
 
 
-def test_without_controllers_no_version_2_group_is_made(tmp_path: Path) -> None:
-    """A pod without limits is not what a user's cluster does: say so instead."""
+def test_without_controllers_no_version_2_group_is_created(tmp_path: Path) -> None:
+    """Pods without limits would differ from a user's cluster, so it is an error."""
     group(tmp_path, available="pids", enabled="")
     with pytest.raises(NoCgroupError, match="cannot hand controllers"):
         Groups.create([Hierarchy("", tmp_path, PurePosixPath("/"))], "mine")
 
 
 def test_inside_of_version_2_the_root_is_emptied_first(tmp_path: Path) -> None:
-    """A group with processes cannot hand controllers to the groups of pods; 0 is one that this process cannot move."""
+    """A group with processes cannot delegate controllers to those of pods; 0 is one that cannot be moved."""
     group(tmp_path, available="cpu memory pids rdma", enabled="")
     (tmp_path / "cgroup.procs").write_text("0\n7\n")
     hand_down_all(tmp_path)
@@ -102,7 +102,7 @@ def test_inside_of_version_2_the_root_is_emptied_first(tmp_path: Path) -> None:
 
 
 def test_a_new_cpuset_gets_the_processors_of_its_parent(tmp_path: Path) -> None:
-    """A version 1 cpuset begins empty and refuses every process."""
+    """A version 1 cpuset starts empty and rejects every process."""
     (tmp_path / "cpuset.cpus").write_text("0-1")
     (tmp_path / "cpuset.mems").write_text("0")
     Groups.create([Hierarchy("cpuset", tmp_path, PurePosixPath("/"))], "mine")
@@ -129,7 +129,7 @@ sys.stdin.read()
 
 
 def test_the_files_of_a_running_cluster_are_kept_and_those_of_a_killed_one_removed(tmp_path: Path) -> None:
-    """A cluster that starts must not take another one's files away: numbers and names of processes prove nothing."""
+    """A starting cluster must not delete another one's files: process ids and names prove nothing."""
     runs = tmp_path / "runs"
     run = runs / "7"
     with subprocess.Popen(  # noqa: S603 - this interpreter

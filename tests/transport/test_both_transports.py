@@ -1,4 +1,4 @@
-"""What must be the same over HTTP and in memory, asked of both."""
+"""Behaviour that must be the same over HTTP and in memory, tested on both."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ Serve = Callable[[App], AbstractAsyncContextManager[Transport]]
 
 
 class FunctionApp:
-    """An app that is one function."""
+    """An app made of one function."""
 
     def __init__(self, function: Callable[[Request, Exchange], Awaitable[None] | None]) -> None:
         self.handle = function
@@ -52,18 +52,18 @@ async def _in_memory(clock: FakeClock, app: App) -> AsyncIterator[Transport]:
 
 @pytest.fixture
 def clock() -> FakeClock:
-    """Give the client's clock."""
+    """Return the client's clock."""
     return FakeClock()
 
 
 @pytest.fixture(params=[_over_http, _in_memory], ids=["http", "in memory"])
 def serve(request: pytest.FixtureRequest, clock: FakeClock) -> Serve:
-    """Serve an app for a block and give a transport to it."""
+    """Serve an app for a block and yield a transport to it."""
     return partial(request.param, clock)
 
 
 async def test_a_request_and_its_answer_pass_unchanged(serve: Serve) -> None:
-    """Method, target, headers and body there; status, repeated headers and body back."""
+    """Method, target, headers and body of the request; status, repeated headers and body of the answer."""
     seen: list[Request] = []
 
     def handle(request: Request, exchange: Exchange) -> None:
@@ -82,7 +82,7 @@ async def test_a_request_and_its_answer_pass_unchanged(serve: Serve) -> None:
     )
 
 
-async def test_an_app_may_take_its_time(serve: Serve) -> None:
+async def test_an_app_may_answer_later(serve: Serve) -> None:
     """Webhooks and waits make an answer asynchronous."""
 
     async def handle(_: Request, exchange: Exchange) -> None:
@@ -93,7 +93,7 @@ async def test_an_app_may_take_its_time(serve: Serve) -> None:
         assert (await transport.request(GET)).body == b"late"
 
 
-async def test_a_streamed_answer_can_be_asked_for_as_a_whole(serve: Serve) -> None:
+async def test_a_streamed_answer_can_be_read_as_a_whole(serve: Serve) -> None:
     """A large list may be streamed by the server without the client knowing."""
 
     def handle(_: Request, exchange: Exchange) -> None:
@@ -107,7 +107,7 @@ async def test_a_streamed_answer_can_be_asked_for_as_a_whole(serve: Serve) -> No
 
 
 async def test_a_whole_answer_can_be_read_as_a_stream(serve: Serve) -> None:
-    """A watch that is refused is answered with a Status."""
+    """A rejected watch is answered with a Status."""
     async with (
         serve(FunctionApp(lambda _, exchange: exchange.respond(Response(410, [], b"gone")))) as transport,
         transport.stream(GET) as stream,
@@ -115,8 +115,8 @@ async def test_a_whole_answer_can_be_read_as_a_stream(serve: Serve) -> None:
         assert (stream.status, await stream.read()) == (410, b"gone")
 
 
-async def test_a_stream_flows_both_its_ways_out(serve: Serve) -> None:
-    """The server's end is an end; the reader's leaving is a close on the server."""
+async def test_a_stream_can_be_ended_by_either_side(serve: Serve) -> None:
+    """The server's end is an end; a reader that stops is a close on the server."""
     streams: list[Stream] = []
     async with serve(FunctionApp(lambda _, exchange: streams.append(exchange.stream(200, [])))) as transport:
         async with transport.stream(GET) as stream:
@@ -132,8 +132,8 @@ async def test_a_stream_flows_both_its_ways_out(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "in the middle"])
-async def test_a_broken_connection_is_one_in_both(serve: Serve, when: str) -> None:
-    """Fault points of the embedded server must mean the same to a test as to a network."""
+async def test_a_broken_connection_is_the_same_in_both(serve: Serve, when: str) -> None:
+    """Faults of the embedded server must mean the same in a test as over a network."""
 
     def handle(_: Request, exchange: Exchange) -> None:
         if when == "before":
@@ -148,7 +148,7 @@ async def test_a_broken_connection_is_one_in_both(serve: Serve, when: str) -> No
             await transport.request(Request("POST", "/"))
 
 
-async def test_the_server_is_asked_again_in_both(serve: Serve, clock: FakeClock) -> None:
+async def test_requests_are_retried_in_both(serve: Serve, clock: FakeClock) -> None:
     """Retries belong to the transport, whichever it is."""
     answers = [Response(429, [("retry-after", "2")]), Response(200, [], b"at last")]
 
@@ -162,8 +162,8 @@ async def test_the_server_is_asked_again_in_both(serve: Serve, clock: FakeClock)
     assert call.result().body == b"at last"
 
 
-async def test_a_silent_server_is_given_up_in_both(serve: Serve, clock: FakeClock) -> None:
-    """The caller's limit holds whatever carries the request."""
+async def test_a_silent_server_times_out_in_both(serve: Serve, clock: FakeClock) -> None:
+    """The caller's limit holds for any transport."""
     asked: list[Request] = []
 
     def handle(request: Request, _: Exchange) -> None:
@@ -176,8 +176,8 @@ async def test_a_silent_server_is_given_up_in_both(serve: Serve, clock: FakeCloc
     assert isinstance(call.result(), NoAnswer)
 
 
-async def test_a_silent_stream_is_given_up_in_both(serve: Serve, clock: FakeClock) -> None:
-    """Seventy seconds without a byte: dead."""
+async def test_a_silent_stream_times_out_in_both(serve: Serve, clock: FakeClock) -> None:
+    """Seventy seconds without a byte are too long."""
     streams: list[Stream] = []
 
     async def watch() -> None:
@@ -218,7 +218,7 @@ async def test_a_bug_of_the_app_is_a_500_in_both(serve: Serve, caplog: pytest.Lo
     assert (statuses, [record.message for record in caplog.records]) == ([500, 500], ["app failed"] * 2)
 
 
-async def test_work_for_a_caller_that_left_is_cancelled_in_both(serve: Serve) -> None:
+async def test_work_for_a_caller_that_stopped_is_cancelled_in_both(serve: Serve) -> None:
     """A cancelled call leaves nothing running."""
     started, ended = asyncio.Event(), asyncio.Event()
 
@@ -237,7 +237,7 @@ async def test_work_for_a_caller_that_left_is_cancelled_in_both(serve: Serve) ->
         await happens(ended, "the end of the work")
 
 
-async def test_a_slow_reader_is_felt_by_the_app_in_both(serve: Serve) -> None:
+async def test_the_app_notices_a_slow_reader_in_both(serve: Serve) -> None:
     """Back-pressure must be testable without a network."""
     streams: list[Stream] = []
     caught_up = asyncio.Event()
@@ -258,7 +258,7 @@ async def test_a_slow_reader_is_felt_by_the_app_in_both(serve: Serve) -> None:
         await happens(caught_up, "the last write")
 
 
-async def test_an_upgrade_connects_both_ends_in_both(serve: Serve) -> None:
+async def test_an_upgrade_connects_both_sides_in_both(serve: Serve) -> None:
     """An exec or a port-forward is bytes in both directions."""
 
     async def handle(request: Request, exchange: Exchange) -> None:
@@ -277,8 +277,8 @@ async def test_an_upgrade_connects_both_ends_in_both(serve: Serve) -> None:
         raw.close()
 
 
-async def test_who_writes_much_through_an_upgrade_waits_for_the_reader_in_both(serve: Serve) -> None:
-    """A copied file must not pile up in memory, whichever end is the slow one."""
+async def test_a_large_write_through_an_upgrade_waits_for_the_reader_in_both(serve: Serve) -> None:
+    """A copied file must not accumulate in memory, whichever side is slow."""
     piece, pieces = b"x" * 100_000, 300
     written = {"app": 0, "client": 0}
     may_read = asyncio.Event()
@@ -317,8 +317,8 @@ async def test_who_writes_much_through_an_upgrade_waits_for_the_reader_in_both(s
     assert written["client"] == pieces
 
 
-async def test_a_writer_does_not_wait_for_a_reader_that_is_gone_in_both(serve: Serve) -> None:
-    """Or it would wait for ever."""
+async def test_a_write_does_not_wait_for_a_closed_reader_in_both(serve: Serve) -> None:
+    """It would wait forever."""
     ended = asyncio.Event()
 
     async def handle(_: Request, exchange: Exchange) -> None:
@@ -339,7 +339,7 @@ async def test_a_writer_does_not_wait_for_a_reader_that_is_gone_in_both(serve: S
         await happens(ended, "the end of the writer")
 
 
-async def test_a_refused_upgrade_is_an_answer_in_both(serve: Serve) -> None:
+async def test_a_rejected_upgrade_is_an_answer_in_both(serve: Serve) -> None:
     """The reason is in a Status like any other."""
     async with (
         serve(FunctionApp(lambda _, exchange: exchange.respond(Response(403, [], b"no")))) as transport,
@@ -355,8 +355,8 @@ async def test_head_has_no_body_in_both(serve: Serve) -> None:
         assert (await transport.request(Request("HEAD", "/"))).body == b""
 
 
-async def test_closing_ends_what_is_under_way_in_both(serve: Serve) -> None:
-    """Calls fail instead of hanging, and new ones are refused."""
+async def test_closing_ends_running_calls_in_both(serve: Serve) -> None:
+    """Calls fail instead of hanging, and new ones are rejected."""
     asked: list[Request] = []
 
     def handle(request: Request, _: Exchange) -> None:
@@ -372,7 +372,7 @@ async def test_closing_ends_what_is_under_way_in_both(serve: Serve) -> None:
             await transport.request(GET)
 
 
-async def test_what_the_block_raises_comes_out_as_it_is_in_both(serve: Serve) -> None:
+async def test_an_exception_of_the_block_is_raised_unchanged_in_both(serve: Serve) -> None:
     """A consumer's own exception must be caught by its own type."""
     async with serve(FunctionApp(lambda _, exchange: exchange.stream(200, []) and None)) as transport:
         with pytest.raises(KeyError):
@@ -380,7 +380,7 @@ async def test_what_the_block_raises_comes_out_as_it_is_in_both(serve: Serve) ->
                 raise KeyError("mine")
 
 
-async def test_a_caller_in_memory_lets_others_run() -> None:
+async def test_a_caller_in_memory_lets_other_tasks_run() -> None:
     """An app that answers at once must not turn a busy caller into a blocked event loop."""
     app = FunctionApp(lambda _, exchange: exchange.respond(Response(200)))
     transport = InMemoryTransport(app, clock=FakeClock(), headers={"authorization": "Bearer t"})

@@ -28,13 +28,13 @@ class Fence:
         self.is_closed = False
 
     def check(self) -> None:
-        """Raise once it is closed."""
+        """Raise if the fence is closed."""
         if self.is_closed:
             raise LeadershipLost("closed")
 
 
 class Requests:
-    """A peer that counts requests and answers each when the test lets it."""
+    """A server that counts requests and answers each when the test allows it."""
 
     def __init__(self, *answers: bytes) -> None:
         self.answers = list(answers)
@@ -55,7 +55,7 @@ class Requests:
     ids=["throttled", "unavailable"],
 )
 async def test_a_write_that_waited_to_be_retried_is_checked_again(connected: Connect, first: bytes) -> None:
-    """A leader that is paused while a write sleeps on ``Retry-After`` is deposed when it wakes up."""
+    """A leader that is paused while a write waits for ``Retry-After`` may have been replaced when it continues."""
     clock, fence, peer = FakeClock(), Fence(), Requests(first)
     peer.let_go.set()
     results: list[object] = []
@@ -74,7 +74,7 @@ async def test_a_write_that_waited_to_be_retried_is_checked_again(connected: Con
 
 
 async def test_a_write_that_waited_for_a_connection_is_checked_when_it_has_one(connected: Connect) -> None:
-    """Waiting for a place in the pool takes as long as other requests do; the connection stays usable."""
+    """Waiting for a slot in the pool takes as long as other requests do; the connection stays usable."""
     fence, peer = Fence(), Requests()
     results: list[object] = []
     async with scripted(peer.script) as server, connected(server.url, limits=Limits(connections=1)) as http:
@@ -97,7 +97,7 @@ async def test_a_write_that_waited_for_a_connection_is_checked_when_it_has_one(c
 
 
 async def test_a_write_is_checked_again_after_new_credentials(connected: Connect, tmp_path: Path) -> None:
-    """The second try after a 401 is an attempt like any other."""
+    """The second attempt after a 401 is an attempt like any other."""
     fence, token = Fence(), tmp_path / "token"
     token.write_text("old")
     seen = []
@@ -125,7 +125,7 @@ def opened(http: HttpTransport, fence: Fence, how: str) -> AbstractAsyncContextM
 
 @pytest.mark.parametrize("how", ["stream", "upgrade"])
 async def test_streams_that_write_and_upgrades_are_fenced(connected: Connect, how: str) -> None:
-    """A command in a container is asked for by GET and can change anything."""
+    """A command in a container is a GET request and can change anything."""
     fence, peer = Fence(), Requests()
     fence.is_closed = True
     peer.let_go.set()
@@ -137,7 +137,7 @@ async def test_streams_that_write_and_upgrades_are_fenced(connected: Connect, ho
 
 
 async def test_reads_pass_a_closed_fence(connected: Connect) -> None:
-    """A process that does not lead keeps its caches warm."""
+    """A process that is not the leader keeps its caches warm."""
     fence, peer = Fence(), Requests()
     fence.is_closed = True
     peer.let_go.set()

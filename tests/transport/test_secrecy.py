@@ -1,4 +1,4 @@
-"""Canaries: secrets that must not be seen in anything a person or a log may read."""
+"""Canaries: fake secrets that must not occur in anything a person or a log may read."""
 
 import io
 import logging
@@ -37,7 +37,7 @@ async def _hang_up(connection: PeerConnection) -> None:
 async def test_no_failure_shows_the_credentials(
     connected: Connect, caplog: pytest.LogCaptureFixture, script: Script, authentication: Authentication
 ) -> None:
-    """Tracebacks with local variables go to error trackers; tokens must not go with them."""
+    """Tracebacks with local variables are sent to error trackers; tokens must not be in them."""
     async with (
         scripted(script) as peer,
         connected(peer.url, authentication=authentication, limits=Limits(body=1000)) as transport,
@@ -68,8 +68,8 @@ def test_no_configuration_shows_its_secrets(tmp_path: Path) -> None:
         assert CANARY not in f"{config} {config!r}"
 
 
-def test_credentials_are_not_sent_in_the_clear() -> None:
-    """Anyone between us and the server could read them; only this machine itself is near enough."""
+def test_credentials_are_not_sent_unencrypted() -> None:
+    """Anyone on the network could read them; only this machine itself is an exception."""
     with pytest.raises(SteersmanError, match="not sent without TLS"):
         ClusterConfig(server="http://far.test", authentication=Token(Secret(CANARY)))
     ClusterConfig(server="http://127.0.0.1:8001", authentication=Token(Secret(CANARY)))

@@ -1,4 +1,4 @@
-"""HTTP services beside the cluster: what is sent where, and who answers."""
+"""HTTP services outside the cluster: where requests are sent, and what comes back."""
 
 import pytest
 
@@ -12,20 +12,20 @@ from steersman.transport.services import HttpServices
 
 
 class Echo:
-    """Answers with what it was asked."""
+    """Answers with the request."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
 
     def handle(self, request: Request, exchange: Exchange) -> None:
-        """Answer, except where silence is asked for."""
+        """Answer, except on the path that stays silent."""
         self.requests.append(request)
         if request.target != "/silence":
             exchange.respond(Response(418, [], request.body))
 
 
 async def test_a_service_is_called_over_http() -> None:
-    """What operators do in production: a real server, JSON out, any status back."""
+    """As in production: a real server, JSON in the request, any status in the answer."""
     app, clock = Echo(), RealClock()
     services = HttpServices(clock)
     async with Server(app, clock=clock) as server:
@@ -53,7 +53,7 @@ async def test_a_service_is_called_over_http() -> None:
     ],
 )
 async def test_the_url_and_the_path_make_the_target(url: str, path: str, target: str) -> None:
-    """A webhook's URL is used as it is given, a service's URL is where its paths begin."""
+    """A webhook's URL is used unchanged; the URL of a service is the prefix of its paths."""
     app = Echo()
     services = HttpServices(FakeClock())
     services.serve("http://hooks.example.com", app)
@@ -61,7 +61,7 @@ async def test_the_url_and_the_path_make_the_target(url: str, path: str, target:
     assert [request.target for request in app.requests] == [target]
 
 
-async def test_a_service_that_does_not_answer_is_given_up_in_time() -> None:
+async def test_a_service_that_does_not_answer_times_out() -> None:
     """A provider that hangs must not hang its operator."""
     clock = FakeClock()
     services = HttpServices(clock)
@@ -81,8 +81,8 @@ async def test_a_service_that_does_not_answer_is_given_up_in_time() -> None:
     assert len(failures) == 1
 
 
-async def test_nobody_there_is_a_transport_error() -> None:
-    """The author catches one family of errors, whatever went wrong on the way."""
+async def test_an_unreachable_service_is_a_transport_error() -> None:
+    """The author catches one family of errors, whatever failed."""
     services = HttpServices(RealClock())
     with pytest.raises(ConnectionFailed):
         await services.at("http://127.0.0.1:9").request("GET")
@@ -92,8 +92,8 @@ async def test_nobody_there_is_a_transport_error() -> None:
 @pytest.mark.parametrize(
     "url", ["secret:9696", "ftp://a", "http://user:secret@a/b", "https://", "https://a/secret b", "https://a/secret\n"]
 )
-async def test_what_is_no_url_is_refused(url: str) -> None:
-    """A setting that cannot be right is named at once, without the password that may be in it."""
+async def test_an_invalid_url_is_rejected(url: str) -> None:
+    """An invalid setting is reported at once, without the password that may be in it."""
     with pytest.raises(ConfigError) as refused:
         HttpServices(FakeClock()).at(url)
     assert "secret" not in str(refused.value)

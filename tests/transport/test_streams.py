@@ -21,8 +21,8 @@ def _chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
-async def test_bytes_are_handed_over_as_they_come(connected: Connect) -> None:
-    """An event is worth most when it is new; it must not wait for the next one."""
+async def test_bytes_are_delivered_as_they_arrive(connected: Connect) -> None:
+    """An event must not wait for the next one."""
     seen = asyncio.Queue[None]()
 
     async def script(connection: PeerConnection) -> None:
@@ -62,8 +62,8 @@ async def test_streams_do_not_take_connections_away_from_requests(connected: Con
     assert peer.connections == 3
 
 
-async def test_a_stream_that_breaks_gives_what_it_got_and_then_fails(connected: Connect) -> None:
-    """The events before the break are real; the break is not an end."""
+async def test_a_stream_that_breaks_yields_its_bytes_and_then_fails(connected: Connect) -> None:
+    """The events before the break are valid; a break is not an end."""
 
     async def script(connection: PeerConnection) -> None:
         await connection.request()
@@ -76,8 +76,8 @@ async def test_a_stream_that_breaks_gives_what_it_got_and_then_fails(connected: 
 
 
 @pytest.mark.parametrize("sent", [b"", HEAD, HEAD + _chunk(b"one\n")], ids=["no head", "no event", "after an event"])
-async def test_a_dead_watch_is_found_in_seventy_seconds(connected: Connect, sent: bytes) -> None:
-    """A watch whose server vanished looks exactly like one without news; bookmarks tell them apart."""
+async def test_a_dead_watch_is_detected_in_seventy_seconds(connected: Connect, sent: bytes) -> None:
+    """A watch whose server vanished looks like one without events; only bookmarks differ."""
     clock = FakeClock()
     reached = asyncio.Event()
 
@@ -103,7 +103,7 @@ async def test_a_dead_watch_is_found_in_seventy_seconds(connected: Connect, sent
     assert isinstance(call.result(), NoAnswer)
 
 
-async def test_a_stream_without_an_idle_limit_waits_for_ever(connected: Connect) -> None:
+async def test_a_stream_without_an_idle_limit_waits_forever(connected: Connect) -> None:
     """The log of a quiet pod is not dead."""
     clock = FakeClock()
     go_on = asyncio.Event()
@@ -125,8 +125,8 @@ async def test_a_stream_without_an_idle_limit_waits_for_ever(connected: Connect)
         assert await stream.read() == b"late"
 
 
-async def test_an_endless_line_is_held_at_the_sender(connected: Connect) -> None:
-    """A gigabyte that nobody reads must not become a gigabyte of memory."""
+async def test_an_endless_line_is_limited_by_back_pressure(connected: Connect) -> None:
+    """A gigabyte that is not read must not need a gigabyte of memory."""
     sent = 0
     block = os.urandom(1 << 20)
 
@@ -160,8 +160,8 @@ async def test_an_endless_line_is_held_at_the_sender(connected: Connect) -> None
                 break
 
 
-async def test_a_slow_reader_is_not_taken_for_a_dead_server(connected: Connect) -> None:
-    """While we make the server wait, its silence says nothing."""
+async def test_a_slow_reader_does_not_count_as_a_dead_server(connected: Connect) -> None:
+    """While we make the server wait, its silence means nothing."""
     clock = FakeClock()
 
     async def script(connection: PeerConnection) -> None:
@@ -179,8 +179,8 @@ async def test_a_slow_reader_is_not_taken_for_a_dead_server(connected: Connect) 
         assert len(await stream.read()) == 100_001
 
 
-async def test_the_server_gets_its_whole_time_again_after_we_made_it_wait(connected: Connect) -> None:
-    """The moment in which we go on reading is the first in which it can be late."""
+async def test_the_idle_limit_starts_again_after_back_pressure(connected: Connect) -> None:
+    """The server can be late only from the moment at which we continue reading."""
     clock = FakeClock()
     go_on = asyncio.Event()
 
@@ -204,7 +204,7 @@ async def test_the_server_gets_its_whole_time_again_after_we_made_it_wait(connec
         assert await stream.read() == b"y"
 
 
-async def test_a_compressed_stream_is_unpacked_in_bounded_pieces(connected: Connect) -> None:
+async def test_a_compressed_stream_is_decompressed_in_bounded_pieces(connected: Connect) -> None:
     """A proxy may compress whatever passes through."""
     plain = b"abc" * 1_000_000
     packed = gzip.compress(plain)
@@ -219,8 +219,8 @@ async def test_a_compressed_stream_is_unpacked_in_bounded_pieces(connected: Conn
     assert max(map(len, pieces)) <= 256 * 1024
 
 
-async def test_a_refused_stream_can_be_read_at_once(connected: Connect) -> None:
-    """A watch may be answered by an error; its message is a whole body of modest size."""
+async def test_a_rejected_stream_can_be_read_at_once(connected: Connect) -> None:
+    """A watch may be answered with an error, whose message is a small body."""
     async with scripted(answering(answer(410, b'{"kind":"Status"}'))) as peer, connected(peer.url) as transport:
         async with transport.stream(WATCH) as stream:
             assert (stream.status, await stream.read()) == (410, b'{"kind":"Status"}')
@@ -230,7 +230,7 @@ async def test_a_refused_stream_can_be_read_at_once(connected: Connect) -> None:
 
 
 async def test_leaving_the_block_closes_the_connection(connected: Connect) -> None:
-    """A watch that ends on our side must end on the server's side too."""
+    """A watch that ends on our side must end on the server, too."""
     gone = asyncio.Event()
 
     async def script(connection: PeerConnection) -> None:
@@ -245,8 +245,8 @@ async def test_leaving_the_block_closes_the_connection(connected: Connect) -> No
         await happens(gone, "the end of the connection")
 
 
-async def test_an_agreed_upgrade_gives_the_raw_connection(connected: Connect) -> None:
-    """What the server sends right behind its agreement belongs to the new protocol."""
+async def test_an_accepted_upgrade_returns_the_raw_connection(connected: Connect) -> None:
+    """Bytes right after the acceptance belong to the new protocol."""
 
     async def script(connection: PeerConnection) -> None:
         request = await connection.request()
@@ -266,7 +266,7 @@ async def test_an_agreed_upgrade_gives_the_raw_connection(connected: Connect) ->
         assert await raw.receive() == b""
 
 
-async def test_a_refused_upgrade_gives_the_answer(connected: Connect) -> None:
+async def test_a_rejected_upgrade_returns_the_answer(connected: Connect) -> None:
     """The reason is in a Status like any other."""
     async with (
         scripted(answering(answer(403, b"no"))) as peer,
@@ -278,13 +278,13 @@ async def test_a_refused_upgrade_gives_the_answer(connected: Connect) -> None:
 
 
 async def test_an_interrupted_read_loses_nothing() -> None:
-    """A reader that looks after something else for a moment goes on where it was."""
+    """A reader that does something else for a moment continues where it was."""
     stream = ResponseStream(200, [])
     loop = asyncio.get_running_loop()
     loop.call_soon(stream.interrupt)
     with pytest.raises(TimeoutError):
         await anext(stream)
-    stream.interrupt()  # nobody reads: no effect
+    stream.interrupt()  # without a reader: no effect
     loop.call_soon(stream.interrupt)
     loop.call_soon(stream.feed, b"one")
     assert await anext(stream) == b"one"

@@ -1,4 +1,4 @@
-"""Watches over real sockets: which silence is believed, and for how long."""
+"""Watches over real sockets: which silence is accepted, and for how long."""
 
 import asyncio
 import socket
@@ -33,12 +33,12 @@ AUTHORITY = CertificateAuthority.create("authority", clock=RealClock())
 
 
 def chunk(data: bytes) -> bytes:
-    """Write a piece of a body of unknown length."""
+    """Encode a chunk of a body of unknown length."""
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
 class WatchServer:
-    """Begins every watch, and answers other requests while it is alive."""
+    """Starts every watch, and answers other requests while it is alive."""
 
     def __init__(self, first: bytes = HEAD + chunk(BOOKMARK), others: bytes = OK) -> None:
         self._first = first
@@ -61,7 +61,7 @@ class WatchServer:
 
 
 class Reader:
-    """Reads a watch in a task and keeps what came of it."""
+    """Reads a watch in a task and stores the result."""
 
     def __init__(self) -> None:
         self.versions: list[str] = []
@@ -81,7 +81,7 @@ class Reader:
 
 
 async def pass_time(clock: FakeClock, seconds: float, reader: Reader) -> float:
-    """Let time pass second by second, with sockets in between; return when the watch failed."""
+    """Advance the time second by second, with socket events in between; return when the watch failed."""
     for second in range(int(seconds)):
         await clock.advance(1.0)
         for _ in range(3):
@@ -92,7 +92,7 @@ async def pass_time(clock: FakeClock, seconds: float, reader: Reader) -> float:
 
 
 async def socket_turn() -> None:
-    """Let the event loop look at its sockets."""
+    """Run the event loop until it has processed its sockets."""
     turned = asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().call_later(0.001, turned.set_result, None)
     await turned
@@ -122,8 +122,8 @@ async def test_a_quiet_watch_is_kept_while_the_server_answers(connected: Connect
         assert 3 <= server.pings <= 4
 
 
-async def test_a_watch_of_a_server_that_falls_silent_is_given_up_within_half_a_minute(connected: Connect) -> None:
-    """The system acknowledges for a process that hangs, and a proxy for a server that is gone."""
+async def test_a_watch_of_a_server_that_falls_silent_ends_within_half_a_minute(connected: Connect) -> None:
+    """The system acknowledges for a process that hangs, and a proxy for a server that is down."""
     server, clock = WatchServer(), FakeClock()
     async with reading(server, connected, clock) as reader:
         await until(lambda: reader.versions)
@@ -133,7 +133,7 @@ async def test_a_watch_of_a_server_that_falls_silent_is_given_up_within_half_a_m
         assert isinstance(reader.failure, ConnectionFailed)
 
 
-async def test_a_watch_that_brings_events_is_kept_although_the_server_does_not_answer(connected: Connect) -> None:
+async def test_a_watch_with_events_is_kept_although_the_server_does_not_answer(connected: Connect) -> None:
     """Another connection is not this one: requests may fail at a replica that this watch is not connected to."""
     server, clock = WatchServer(), FakeClock()
     server.is_alive = False
@@ -148,7 +148,7 @@ async def test_a_watch_that_brings_events_is_kept_although_the_server_does_not_a
         assert server.pings >= 4
 
 
-async def test_a_drip_of_bytes_is_no_progress(connected: Connect) -> None:
+async def test_a_trickle_of_bytes_is_not_progress(connected: Connect) -> None:
     """Neither in the middle of an event nor between events."""
     server, clock = WatchServer(), FakeClock()
     async with reading(server, connected, clock) as reader:
@@ -159,8 +159,8 @@ async def test_a_drip_of_bytes_is_no_progress(connected: Connect) -> None:
         assert isinstance(reader.failure, NoAnswer)
 
 
-async def test_a_watch_whose_answer_does_not_begin_is_given_up(connected: Connect) -> None:
-    """Also if its head comes byte by byte."""
+async def test_a_watch_without_a_response_head_ends(connected: Connect) -> None:
+    """Also if its head arrives byte by byte."""
     server, clock = WatchServer(first=b"HTTP/1.1 200 OK\r\n"), FakeClock()
     async with reading(server, connected, clock) as reader:
         await until(lambda: server.watches)
@@ -171,8 +171,8 @@ async def test_a_watch_whose_answer_does_not_begin_is_given_up(connected: Connec
         assert "begin the watch" in str(reader.failure)
 
 
-async def test_a_watch_that_is_not_ended_in_time_is_given_up(connected: Connect) -> None:
-    """``timeoutSeconds`` is a promise of the server, and its client keeps the time too."""
+async def test_a_watch_that_exceeds_its_timeout_ends(connected: Connect) -> None:
+    """``timeoutSeconds`` is a promise of the server, and the client measures it, too."""
     server, clock = WatchServer(), FakeClock()
     async with reading(server, connected, clock, lasts=20.0) as reader:
         await until(lambda: reader.versions)
@@ -185,8 +185,8 @@ async def test_a_watch_that_is_not_ended_in_time_is_given_up(connected: Connect)
         assert "did not end the watch" in str(reader.failure)
 
 
-async def test_a_refused_watch_is_the_servers_error(connected: Connect) -> None:
-    """A kind that is not served must be told from a server that is not there."""
+async def test_a_rejected_watch_is_the_servers_error(connected: Connect) -> None:
+    """A kind that is not served must differ from an unreachable server."""
     server, clock = WatchServer(first=answer(404, b'{"kind":"Status","code":404,"reason":"NotFound"}')), FakeClock()
     async with reading(server, connected, clock) as reader:
         await until(lambda: reader.failure)

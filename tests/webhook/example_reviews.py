@@ -8,7 +8,7 @@ from steersman.objects.codec import encode_json
 
 
 def review(**request: Any) -> bytes:
-    """Create a review of a ConfigMap's creation, with some parts of the request otherwise."""
+    """Return a review of a ConfigMap's creation, with some parts of the request replaced."""
     usual = {
         "uid": "u-1",
         "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},

@@ -1,4 +1,4 @@
-"""What authors write, as users of the cluster feel it: validation, defaults, rules; in process, without TLS."""
+"""Validation, defaults and rules as users of the cluster see them; in process, without TLS."""
 
 import asyncio
 from typing import Annotated, Any
@@ -32,7 +32,7 @@ from steersman.testing.fake_clock import FakeClock
 
 
 class QuotaSpec(Model):
-    """A request of a user."""
+    """The desired state."""
 
     limit: Annotated[int, Rule("self <= 100", "at most 100")] = 0
     tags: list[str] = []
@@ -47,14 +47,14 @@ class Quota(Resource[QuotaSpec, Status]):
     """The limit of a user."""
 
 
-async def _refused(client: Client, obj: Quota | ConfigMap) -> ApiError:
+async def _rejected(client: Client, obj: Quota | ConfigMap) -> ApiError:
     with pytest.raises(ApiError) as refused:
         await client.create(obj)
     return refused.value
 
 
 async def test_a_function_denies_and_says_which_field(cluster: Cluster) -> None:
-    """The least that a validating webhook is for."""
+    """The main purpose of a validating webhook."""
     operator = Operator("quota")
 
     @operator.validate(Quota)
@@ -64,7 +64,7 @@ async def test_a_function_denies_and_says_which_field(cluster: Cluster) -> None:
 
     async with cluster.running(operator):
         await cluster.client.create(Quota(meta("good"), QuotaSpec(limit=1)))
-        error = await _refused(cluster.client, Quota(meta("bad"), QuotaSpec(limit=-1)))
+        error = await _rejected(cluster.client, Quota(meta("bad"), QuotaSpec(limit=-1)))
     assert isinstance(error, Invalid)
     assert "spec.limit: must not be negative" in error.message
     assert [cause.field for cause in error.causes] == ["spec.limit"]
@@ -72,7 +72,7 @@ async def test_a_function_denies_and_says_which_field(cluster: Cluster) -> None:
 
 
 async def test_a_denial_without_a_field_is_forbidden(cluster: Cluster) -> None:
-    """Who may not is told apart from what cannot be."""
+    """Missing permission differs from an invalid value."""
     operator = Operator("quota")
 
     @operator.validate(ConfigMap)
@@ -80,12 +80,12 @@ async def test_a_denial_without_a_field_is_forbidden(cluster: Cluster) -> None:
         raise Deny(f"{admission.user.name} may not {admission.operation}")
 
     async with cluster.running(operator):
-        error = await _refused(cluster.client, ConfigMap(meta("a")))
+        error = await _rejected(cluster.client, ConfigMap(meta("a")))
     assert isinstance(error, Forbidden)
     assert error.message.endswith("denied the request: admin may not CREATE")
 
 
-async def test_an_update_shows_the_object_as_it_was_and_a_delete_what_goes(cluster: Cluster) -> None:
+async def test_an_update_has_the_old_object_and_a_delete_the_deleted_one(cluster: Cluster) -> None:
     """Both are typed, and both are the function's own copies."""
     operator = Operator("quota")
     seen: list[tuple[str, int, int | None]] = []
@@ -122,7 +122,7 @@ async def test_a_default_is_a_patch_of_what_the_function_changed(cluster: Cluste
 
 
 async def test_defaults_come_before_validation(cluster: Cluster) -> None:
-    """What is judged is what will be stored."""
+    """The validated object is the one that will be stored."""
     operator = Operator("quota")
 
     @operator.default(Quota)
@@ -138,8 +138,8 @@ async def test_defaults_come_before_validation(cluster: Cluster) -> None:
         await cluster.client.create(Quota(meta("a")))
 
 
-async def test_a_default_is_asked_again_when_another_changed_the_object(cluster: Cluster) -> None:
-    """Two operators complete each other's work, whatever their order."""
+async def test_a_default_runs_again_when_another_webhook_changed_the_object(cluster: Cluster) -> None:
+    """Two operators complete each other's work, in any order."""
     first, second = Operator("a-labels"), Operator("b-limits")
     calls: list[str] = []
 
@@ -155,11 +155,11 @@ async def test_a_default_is_asked_again_when_another_changed_the_object(cluster:
 
     async with cluster.running(first, second):
         quota = await cluster.client.create(Quota(meta("a")))
-    assert calls == ["label", "limit", "label", "limit"]  # each sees what the other did
+    assert calls == ["label", "limit", "label", "limit"]  # each sees the change of the other
     assert quota.labels == {"size": "big"}
 
 
-async def test_a_dry_run_is_told_and_stores_nothing(cluster: Cluster) -> None:
+async def test_a_dry_run_is_visible_and_stores_nothing(cluster: Cluster) -> None:
     """A function with effects elsewhere must know."""
     operator = Operator("quota")
     seen: list[bool] = []
@@ -176,7 +176,7 @@ async def test_a_dry_run_is_told_and_stores_nothing(cluster: Cluster) -> None:
 
 
 async def test_warnings_reach_the_user_who_writes(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
-    """People see what kubectl prints, programs what our client logs; one line each, whatever the function wrote."""
+    """Users see what kubectl prints, programs what our client logs; one line each, whatever the function wrote."""
     operator = Operator("quota")
 
     @operator.validate(Quota)
@@ -195,7 +195,7 @@ async def test_warnings_reach_the_user_who_writes(cluster: Cluster, caplog: pyte
     assert warnings[1].endswith(f"{'x' * 255}…")
 
 
-async def test_a_function_that_fails_refuses_the_write_and_is_logged_with_the_uid(
+async def test_a_function_that_fails_rejects_the_write_and_is_logged_with_the_uid(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The user sees where to look; the secret stays in the operator's log."""
@@ -206,7 +206,7 @@ async def test_a_function_that_fails_refuses_the_write_and_is_logged_with_the_ui
         raise KeyError(f"password of {quota.name}")
 
     async with cluster.running(operator):
-        error = await _refused(cluster.client, Quota(meta("a")))
+        error = await _rejected(cluster.client, Quota(meta("a")))
     assert isinstance(error, InternalError)
     [logged] = [record for record in caplog.records if record.name == "steersman.webhook" and record.exc_info]
     uid = vars(logged)["uid"]
@@ -215,8 +215,8 @@ async def test_a_function_that_fails_refuses_the_write_and_is_logged_with_the_ui
     assert cluster.list(Quota) == []
 
 
-async def test_with_the_policy_ignore_a_failing_function_lets_writes_pass(cluster: Cluster) -> None:
-    """Advice is not worth an outage; a denial still counts."""
+async def test_with_failure_policy_ignore_a_failing_function_allows_writes(cluster: Cluster) -> None:
+    """Optional checks are not worth an outage; a denial still counts."""
     operator = Operator("quota")
 
     @operator.validate(Quota, failure="Ignore")
@@ -227,7 +227,7 @@ async def test_with_the_policy_ignore_a_failing_function_lets_writes_pass(cluste
 
     async with cluster.running(operator):
         await cluster.client.create(Quota(meta("a")))
-        await _refused(cluster.client, Quota(meta("b"), QuotaSpec(limit=1)))
+        await _rejected(cluster.client, Quota(meta("b"), QuotaSpec(limit=1)))
     assert [quota.name for quota in cluster.list(Quota)] == ["a"]
 
 
@@ -235,7 +235,7 @@ async def test_with_the_policy_ignore_a_failing_function_lets_writes_pass(cluste
 async def test_a_function_that_takes_too_long_follows_the_policy(
     cluster: Cluster, fake_clock: FakeClock, failure: Any, stored: list[str]
 ) -> None:
-    """A write waits for as long as was declared, and no longer."""
+    """A write waits as long as was declared, and no longer."""
     operator = Operator("quota")
 
     @operator.validate(Quota, timeout=2, failure=failure)
@@ -260,8 +260,8 @@ async def _outcome(client: Client, obj: Quota) -> str:
     return ""
 
 
-async def test_an_object_that_is_going_away_is_not_judged(cluster: Cluster) -> None:
-    """Nobody may be kept from removing a finalizer, not even by a rule that the object has come to break."""
+async def test_an_object_that_is_being_deleted_is_not_validated(cluster: Cluster) -> None:
+    """A client must always be able to remove a finalizer, even if the object violates a newer rule."""
     operator = Operator("quota")
     strict = False
 
@@ -278,8 +278,8 @@ async def test_an_object_that_is_going_away_is_not_judged(cluster: Cluster) -> N
         await cluster.eventually(lambda: not cluster.list(Quota))
 
 
-async def test_a_function_can_look_at_other_objects(cluster: Cluster) -> None:
-    """That is what neither a schema nor a policy can do."""
+async def test_a_function_can_read_other_objects(cluster: Cluster) -> None:
+    """Neither a schema nor a policy can do that."""
     operator = Operator("quota")
     operator.permit(Namespace, "get")
 
@@ -290,18 +290,18 @@ async def test_a_function_can_look_at_other_objects(cluster: Cluster) -> None:
             raise Deny(f"namespace {quota.namespace} belongs to no team")
 
     async with cluster.running(operator):
-        error = await _refused(cluster.client, Quota(meta("a")))
+        error = await _rejected(cluster.client, Quota(meta("a")))
         assert "namespace default belongs to no team" in error.message
         await cluster.client.patch(Namespace(meta("default")), {"metadata": {"labels": {"team": "red"}}})
         await cluster.client.create(Quota(meta("a")))
 
 
-async def test_a_rule_goes_where_it_can_be_kept(cluster: Cluster) -> None:
-    """A definition judges values, a policy the user who changes them; the author wrote both in the class."""
+async def test_a_rule_becomes_part_of_the_crd_or_of_a_policy(cluster: Cluster) -> None:
+    """A CRD validates values, a policy the user who changes them; the author declared both in the class."""
     operator = Operator("quota")
     operator.declare(Quota)
     async with cluster.running(operator):
-        too_many = await _refused(cluster.client, Quota(meta("b"), QuotaSpec(limit=101)))
+        too_many = await _rejected(cluster.client, Quota(meta("b"), QuotaSpec(limit=101)))
         quota = await cluster.client.create(Quota(meta("a"), QuotaSpec(tier="big")))
         quota.spec.tier = "huge"
         with pytest.raises(Invalid, match=r"spec\.tier: only admins change the tier"):
@@ -315,8 +315,8 @@ async def test_a_rule_goes_where_it_can_be_kept(cluster: Cluster) -> None:
     ]
 
 
-async def test_who_is_meant_by_a_rule_may_do_it(cluster: Cluster) -> None:
-    """A rule that refused everybody would pass the test above too."""
+async def test_a_user_whom_a_rule_allows_may_write(cluster: Cluster) -> None:
+    """A rule that rejected every user would pass the test above, too."""
     operator = Operator("quota")
     operator.declare(Quota)
     async with cluster.running(operator):
@@ -326,19 +326,19 @@ async def test_who_is_meant_by_a_rule_may_do_it(cluster: Cluster) -> None:
     assert changed.spec.tier == "big"
 
 
-async def test_a_rule_about_a_kind_of_others_becomes_a_policy(cluster: Cluster) -> None:
-    """There is no definition of ConfigMap to put it into."""
+async def test_a_rule_about_a_foreign_kind_becomes_a_policy(cluster: Cluster) -> None:
+    """There is no CRD of ConfigMap to add it to."""
     operator = Operator("quota")
     operator.rule(ConfigMap, Rule("!has(self.data) || size(self.data) < 2", "one entry at most"))
     operator.rule(ConfigMap, Rule("self.metadata.name != 'keep'", "is kept"), on=["DELETE"])
     async with cluster.running(operator):
         await cluster.client.create(ConfigMap(meta("keep"), data={"a": "1"}))
-        error = await _refused(cluster.client, ConfigMap(meta("b"), data={"a": "1", "b": "2"}))
+        error = await _rejected(cluster.client, ConfigMap(meta("b"), data={"a": "1", "b": "2"}))
     assert "one entry at most" in error.message
 
 
-async def test_configurations_go_with_the_process_that_they_lead_to(cluster: Cluster) -> None:
-    """A laptop that is closed must not leave a cluster behind in which nothing can be written."""
+async def test_configurations_are_deleted_with_the_process_that_they_refer_to(cluster: Cluster) -> None:
+    """A closed laptop must not leave a cluster behind in which no object can be written."""
     operator = Operator("quota")
 
     @operator.default(Quota)
@@ -352,8 +352,8 @@ async def test_configurations_go_with_the_process_that_they_lead_to(cluster: Clu
     assert cluster.list(MutatingWebhookConfiguration) == []
 
 
-async def test_a_successor_keeps_the_configuration_that_leads_to_it(cluster: Cluster) -> None:
-    """The predecessor ends after the successor has begun; it must not take away what is no longer its own."""
+async def test_a_successor_keeps_the_configuration_that_refers_to_it(cluster: Cluster) -> None:
+    """The predecessor ends after the successor has started; it must not delete what is no longer its own."""
     operator = Operator("quota")
 
     @operator.validate(Quota)
@@ -364,11 +364,11 @@ async def test_a_successor_keeps_the_configuration_that_leads_to_it(cluster: Clu
     await first.__aenter__()
     async with cluster.running(operator):
         await first.__aexit__(None, None, None)
-        await _refused(cluster.client, Quota(meta("a")))
+        await _rejected(cluster.client, Quota(meta("a")))
 
 
-async def test_an_object_that_does_not_fit_its_class_is_denied_with_the_place(cluster: Cluster) -> None:
-    """A function is never called with half an object."""
+async def test_an_object_that_does_not_fit_its_class_is_denied_with_the_field(cluster: Cluster) -> None:
+    """A function is never called with an incomplete object."""
     operator = Operator("quota")
 
     @operator.default(Quota)
@@ -381,8 +381,8 @@ async def test_an_object_that_does_not_fit_its_class_is_denied_with_the_place(cl
             await cluster.client.create(Unstructured({**body, "spec": {"limit": "ten"}}))
 
 
-def test_declarations_that_make_no_sense_are_refused_at_once() -> None:
-    """Better when the module is imported than when the first object is written."""
+def test_invalid_declarations_are_rejected_at_once() -> None:
+    """At the import of the module, not when the first object is written."""
     operator = Operator("quota")
 
     def check(_: Quota, __: Admission[Quota]) -> None: ...

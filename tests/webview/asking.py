@@ -1,4 +1,4 @@
-"""Ask the web view without a socket."""
+"""Send requests to the web view without a socket."""
 
 import asyncio
 from typing import Any

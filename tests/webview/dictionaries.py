@@ -1,4 +1,4 @@
-"""The words of the page, read from its dictionaries."""
+"""The texts of the page, read from its dictionaries."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ _ENTRY = re.compile(r'^ {2}"([^"]+)": "(.*)",$', re.MULTILINE)
 
 
 def entries(language: str) -> list[tuple[str, str]]:
-    """Return every key with its text, in order; a key that is there twice comes twice."""
+    """Return every key with its text, in order; a duplicate key occurs twice."""
     return _ENTRY.findall((STATIC / "words" / f"{language}.js").read_text(encoding="utf-8"))
 
 

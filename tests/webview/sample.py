@@ -1,4 +1,4 @@
-"""An operator that exists in memory only: real values and a real history, without a cluster."""
+"""An operator in memory only: real values and a real history, without a cluster."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -90,7 +90,7 @@ class SampleOperator:
         return self.trees.get(name)
 
     def put(self, name: ObjectName, **fields: Any) -> None:
-        """Let an object exist, with these fields of its view."""
+        """Add an object, with these fields of its view."""
         self.views[name] = replace(self.views.get(name) or ObjectView(object=name), **fields)
 
     def run(self, name: ObjectName, *, ago: float = 0.0, **fields: Any) -> Reconcile:
@@ -146,7 +146,7 @@ def many(clock: Clock, count: int) -> SampleOperator:
 
 
 def showcase(clock: Clock) -> SampleOperator:
-    """Return the operator of the screenshots: a shop, in which some things are well and some are not."""
+    """Return the operator of the screenshots: a shop in which some objects are ready and some are not."""
     operator = SampleOperator(clock)
     for add in (_quiet_objects, _web, _checkout, _others):
         add(operator)
@@ -294,7 +294,7 @@ def _web(operator: SampleOperator) -> None:
 
 
 def _checkout(operator: SampleOperator) -> None:
-    """Add an object that fails again and again."""
+    """Add an object that keeps failing."""
     checkout = ObjectName("Website", "shop", "checkout")
     operator.put(
         checkout,

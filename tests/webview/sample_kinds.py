@@ -21,7 +21,7 @@ class Page(Model):
     Rule("self.tier != 'premium' || self.replicas >= 2", "a premium website needs at least 2 replicas"),
 )
 class WebsiteSpec(Model):
-    """What a website should be."""
+    """The desired state of a website."""
 
     image: Annotated[str, MinLength(3), Description("The container image, with its tag.")]
     replicas: Annotated[int, Minimum(0), Maximum(50), Description("Pods that serve it.")] = 1
@@ -31,7 +31,7 @@ class WebsiteSpec(Model):
 
 
 class WebsiteStatus(Status):
-    """What is known of a website."""
+    """The observed state of a website."""
 
     ready_replicas: Annotated[int, Description("Pods that serve it now.")] = 0
 

@@ -1,4 +1,4 @@
-"""Who may ask, and what other web pages of the same browser may not."""
+"""Who may send requests, and what other web pages of the same browser may not do."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_no_data_without_the_token(target: str) -> None:
 
 @pytest.mark.parametrize("target", DATA)
 @pytest.mark.parametrize("wrong", ["", "x", TOKEN[:-1], f"{TOKEN}x", TOKEN.upper(), "é" * 20, "\udcff" * 20])
-def test_a_wrong_token_is_refused(target: str, wrong: str) -> None:
+def test_a_wrong_token_is_rejected(target: str, wrong: str) -> None:
     """Neither a prefix nor a longer text is the token, and no text is an internal error."""
     response = ask(view_of(_view()), target, authorization=f"Bearer {wrong}")
     assert response.status == 401
@@ -63,7 +63,7 @@ def test_every_name_of_this_machine_is_served(host: str) -> None:
 )
 @pytest.mark.parametrize("target", ["/", "/static/app.js", "/api/overview"])
 def test_a_name_that_was_pointed_at_this_machine_is_not_served(target: str, host: str | None) -> None:
-    """DNS rebinding: the browser takes us for the evil page's own server, but it sends that page's name."""
+    """DNS rebinding: the browser takes us for the attacker's server, but it sends the attacker's host name."""
     response = ask(view_of(_view()), target, host=host)
     assert response.status == 421
     assert error(response).endswith("open it as 127.0.0.1 or [::1] or localhost.")
@@ -79,7 +79,7 @@ def test_requests_of_other_pages_are_not_answered(method: str, origin: str) -> N
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_other_pages_can_neither_read_nor_embed(site: str) -> None:
-    """A script element of another page sends no Origin, but browsers say that it is of another site."""
+    """A script element of another page sends no Origin, but browsers mark it as cross-site."""
     view = view_of(_view())
     assert ask(view, "/api/overview", sec_fetch_site=site).status == 403
     assert ask(view, "/api/overview", sec_fetch_site=site, sec_fetch_mode="navigate").status == 403
@@ -88,7 +88,7 @@ def test_other_pages_can_neither_read_nor_embed(site: str) -> None:
 
 
 def test_an_action_must_be_json() -> None:
-    """A form can send text/plain without asking first; JSON makes the browser ask, and we never agree."""
+    """A form can send text/plain without a preflight; JSON causes a preflight, which we never allow."""
     refusal = RULES.refuse_action(request("/api/actions", method="POST", content_type="text/plain"))
     assert refusal is not None
     assert (refusal.status, refusal.message) == (415, "An action is sent as application/json, not as text/plain.")
@@ -96,8 +96,8 @@ def test_an_action_must_be_json() -> None:
 
 
 @pytest.mark.parametrize("target", ["/", "/static/app.js", "/nothing", "/api/overview", "/api/nothing"])
-def test_every_answer_forbids_what_a_page_of_ours_never_does(target: str) -> None:
-    """Whatever got into a text of a cluster, it is not run, framed, kept or guessed to be something else."""
+def test_every_answer_has_restrictive_headers(target: str) -> None:
+    """Whatever is in a text of a cluster, it is not executed, framed, cached or interpreted as another type."""
     headers = dict(ask(view_of(_view()), target).headers)
     policy = headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; ")
@@ -110,8 +110,8 @@ def test_every_answer_forbids_what_a_page_of_ours_never_does(target: str) -> Non
     assert "access-control-allow-origin" not in headers
 
 
-def test_a_token_that_could_be_guessed_is_refused() -> None:
-    """An empty token in a setting must not open the view for everybody."""
+def test_a_token_that_could_be_guessed_is_rejected() -> None:
+    """An empty token in a setting must not open the view to every user."""
     with pytest.raises(ConfigError, match="at least 16 characters"):
         AccessRules(token="")
     assert len(new_token()) >= 32

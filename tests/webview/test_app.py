@@ -1,4 +1,4 @@
-"""What each page is made of."""
+"""The content of each page."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import pytest
 from msgspec import json
 
 from steersman.errors import ConfigError
+from steersman.history.recordings import Recording, Recordings
 from steersman.history.records import ObjectName
 from steersman.history.state import TreeNode
 from steersman.testing.fake_clock import FakeClock
@@ -14,10 +15,11 @@ from tests.webview.asking import ask, document, error, view_of
 from tests.webview.sample import READY, SampleOperator, showcase
 
 WEB = ObjectName("Website", "shop", "web")
+STARTED = FakeClock().now()
 
 
 class RecordingActions:
-    """Carries out nothing, and remembers what was asked for."""
+    """Performs nothing, and records the requested actions."""
 
     offered = ACTION_NAMES - {"clock"}
     faults = (Fault("conflict", "The next write fails with a conflict."),)
@@ -26,14 +28,14 @@ class RecordingActions:
         self.performed: list[Action] = []
 
     async def perform(self, action: Action) -> str:
-        """Remember an action; one on an object without a name fails."""
+        """Record an action; one on an object without a name fails."""
         if isinstance(action, Pause) and action.seconds is not None and action.seconds < 0:
             raise ConfigError("seconds: -1.0 is negative")
         self.performed.append(action)
         return "Done."
 
     async def check(self, text: str) -> tuple[str, ...]:
-        """Object to an empty text."""
+        """Reject an empty text."""
         return () if text else ("the text is empty",)
 
     async def document(self, name: ObjectName) -> str | None:
@@ -41,7 +43,7 @@ class RecordingActions:
         return "kind: Website\n" if name == WEB else None
 
 
-def test_the_overview_names_what_needs_a_look_by_its_gravest_reason() -> None:
+def test_the_overview_lists_each_problem_by_its_most_serious_reason() -> None:
     """An object that fails and is slowed down is in one list only, and lists are oldest first."""
     page = document(view_of(showcase(FakeClock())), "/api/overview")
     assert {one["name"]: [summary["object"][2] for summary in one["objects"]] for one in page["concerns"]} == {
@@ -59,7 +61,7 @@ def test_the_overview_names_what_needs_a_look_by_its_gravest_reason() -> None:
 
 
 def test_the_chart_counts_runs_before_and_after_the_view_started() -> None:
-    """A view that is opened because something went wrong must show when it began."""
+    """A view that is opened because of a problem must show when it began."""
     operator = SampleOperator(FakeClock())
     operator.put(WEB)
     operator.run(WEB, ago=100)
@@ -72,8 +74,8 @@ def test_the_chart_counts_runs_before_and_after_the_view_started() -> None:
     assert sum(one["runs"] for one in document(app, "/api/overview")["activity"]) == 2
 
 
-def test_an_object_has_the_words_of_steer_why() -> None:
-    """The command line and the page must never tell two stories."""
+def test_an_object_has_the_explanation_of_steer_why() -> None:
+    """The command line and the page must never disagree."""
     page = document(view_of(showcase(FakeClock())), "/api/objects/Website/shop/web")
     assert page["sentence"] == (
         "Website shop/web is not ready: 2 of 3 pods are ready, waiting for Pod web-7c9f-x7k2p (Pending: no node fits)."
@@ -83,7 +85,7 @@ def test_an_object_has_the_words_of_steer_why() -> None:
     assert page["tree"]["children"][0]["children"][0]["children"][2]["detail"] == "Pending: no node fits"
 
 
-def test_a_tree_is_cut_where_nobody_can_read_on() -> None:
+def test_a_large_tree_is_truncated() -> None:
     """An object that owns 5,000 pods must not make a page of 5,000 lines; those that are not ready are seen first."""
     operator = SampleOperator(FakeClock())
     operator.put(WEB)
@@ -100,8 +102,8 @@ def test_a_tree_is_cut_where_nobody_can_read_on() -> None:
     assert [child["object"][2] for child in tree["children"]] == [f"pod-{number}" for number in range(4985, 5000)]
 
 
-def test_an_object_without_a_namespace_is_found() -> None:
-    """An empty part of a path would be lost on the way."""
+def test_a_cluster_scoped_object_is_found() -> None:
+    """An empty part of a path would be lost."""
     operator = SampleOperator(FakeClock())
     operator.put(ObjectName("Tenant", "", "a b/c"), conditions=(READY,))
     page = document(view_of(operator), "/api/objects/Tenant/-/a%20b%2Fc")
@@ -124,7 +126,7 @@ def test_an_object_without_a_namespace_is_found() -> None:
         ("/static/vendor/LICENSE.preact", "There is no page /static/vendor/LICENSE.preact: the web view begins at /."),
     ],
 )
-def test_what_is_not_there_is_one_sentence(target: str, sentence: str) -> None:
+def test_a_missing_page_is_one_sentence(target: str, sentence: str) -> None:
     """Nothing but the files of the page is served, and a typo is explained."""
     response = ask(view_of(showcase(FakeClock())), target)
     assert (response.status, error(response)) == (404, sentence)
@@ -148,7 +150,7 @@ def test_queues_list_what_comes_next_first() -> None:
 
 
 def test_settings_are_those_of_the_caller() -> None:
-    """The view knows nothing of flags; the command line passes them in."""
+    """The view does not know options; the command line passes them in."""
     page = document(view_of(SampleOperator(FakeClock()), settings={"workers": "8"}), "/api/settings")
     assert page["settings"] == {"workers": "8"}
     assert page["history_limits"]["per_object"] == 20
@@ -159,7 +161,7 @@ def test_settings_are_those_of_the_caller() -> None:
 @pytest.mark.parametrize("target", ["/api/actions", "/api/check", "/api/objects/Website/shop/web", "/"])
 @pytest.mark.parametrize("content_type", ["application/json", None])
 def test_a_view_without_actions_changes_nothing(method: str, target: str, content_type: str | None) -> None:
-    """In production the view must be safe to open; and a person who tries learns where actions are possible."""
+    """In production the view must be safe to open; a user who tries learns where actions are possible."""
     body = b'{"action": "clock", "seconds": 1}'
     response = ask(view_of(showcase(FakeClock())), target, method=method, body=body, content_type=content_type)
     assert (response.status, response.header("allow")) == (405, "GET, HEAD")
@@ -169,8 +171,8 @@ def test_a_view_without_actions_changes_nothing(method: str, target: str, conten
         assert error(response) == f"{target} cannot be changed: {method} is not allowed, only GET and HEAD are."
 
 
-def test_a_view_with_actions_takes_them_in_one_place_only() -> None:
-    """What is not an action is refused with the place where actions go."""
+def test_a_view_with_actions_accepts_them_at_one_path_only() -> None:
+    """Any other request is rejected with the path for actions."""
     app = view_of(showcase(FakeClock()), RecordingActions())
     response = ask(app, "/api/overview", method="POST", body=b"{}")
     assert error(response) == "/api/overview cannot be changed: POST is not allowed, only GET and HEAD are."
@@ -200,8 +202,8 @@ def _act(app: Any, **action: Any) -> Any:
     return ask(app, "/api/actions", method="POST", body=json.encode(action))
 
 
-def test_an_action_is_carried_out_and_answered_with_a_sentence() -> None:
-    """What was asked for arrives as a typed value."""
+def test_an_action_is_performed_and_answered_with_a_sentence() -> None:
+    """It arrives as a typed value."""
     actions = RecordingActions()
     app = view_of(showcase(FakeClock()), actions)
     response = _act(app, action="pause", object=list(WEB), seconds=60)
@@ -219,18 +221,16 @@ def test_an_action_is_carried_out_and_answered_with_a_sentence() -> None:
         ({"action": "pause", "object": list(WEB), "seconds": -1}, 422, "seconds: -1.0 is negative"),
     ],
 )
-def test_an_action_that_cannot_be_carried_out_is_one_sentence(
-    action: dict[str, Any], status: int, sentence: str
-) -> None:
-    """The page shows the sentence as it is."""
+def test_an_action_that_fails_is_one_sentence(action: dict[str, Any], status: int, sentence: str) -> None:
+    """The page shows the sentence unchanged."""
     actions = RecordingActions()
     response = _act(view_of(showcase(FakeClock()), actions), **action)
     assert (response.status, error(response)) == (status, sentence)
     assert actions.performed == []
 
 
-def test_a_text_is_checked_without_writing() -> None:
-    """The form shows the server's own answers while a person types."""
+def test_a_text_is_validated_without_writing() -> None:
+    """The form shows the server's own errors while the user types."""
     actions = RecordingActions()
     app = view_of(showcase(FakeClock()), actions)
 
@@ -245,14 +245,14 @@ def test_a_text_is_checked_without_writing() -> None:
 
 
 def test_the_text_of_an_object_is_shown_where_it_can_be_edited() -> None:
-    """A record holds no object; only `steer dev` hands out whole documents."""
+    """A record contains no object; only `steer dev` returns whole documents."""
     app = view_of(showcase(FakeClock()), RecordingActions())
     assert document(app, "/api/objects/Website/shop/web/yaml") == {"yaml": "kind: Website\n"}
     assert ask(app, "/api/objects/Website/shop/none/yaml").status == 404
     assert ask(view_of(showcase(FakeClock())), "/api/objects/Website/shop/web/yaml").status == 404
 
 
-def test_lines_of_all_objects_are_made_once_a_second() -> None:
+def test_lines_of_all_objects_are_computed_once_a_second() -> None:
     """Ten open pages must not cost an operator of 10,000 objects ten times as much."""
     operator = SampleOperator(FakeClock())
     app = view_of(operator)
@@ -263,3 +263,33 @@ def test_lines_of_all_objects_are_made_once_a_second() -> None:
     assert isinstance(app._clock, FakeClock)
     app._clock._elapsed += 1.0
     assert len(document(app, "/api/objects")) == 2
+
+
+def test_a_recorded_reconcile_is_offered_as_a_test() -> None:
+    """Also in a view without actions: it only reads."""
+    operator = showcase(FakeClock())
+    operator.recorded = Recordings()
+    app = view_of(operator)
+    assert document(app, "/api/objects/Website/shop/web")["recorded"] == []
+    assert error(ask(app, "/api/objects/Website/shop/web/test?number=7")) == (
+        "Reconcile 7 of Website shop/web is not recorded: "
+        "`steer dev` records, and `steer run --record`, the newest ones."
+    )
+    recording = Recording(object=WEB, controller="website", operator="web.main:operator", number=7, started=STARTED)
+    operator.recorded.add(recording)
+    assert document(app, "/api/objects/Website/shop/web")["recorded"] == [7]
+    test = document(app, "/api/objects/website/shop/web/test?number=7")
+    assert test["file"] == "test_website_shop_web_reconcile_7.py"
+    assert "from web.main import operator" in test["source"]
+    assert document(app, "/api/objects/Website/shop/web/test") == test
+    assert ask(app, "/api/objects/Website/shop/web/test?number=8").status == 404
+    assert ask(app, "/api/objects/Website/test").status == 404
+
+
+@pytest.mark.parametrize("name", ["yaml", "test"])
+def test_an_object_may_be_called_like_a_part_of_its_page(name: str) -> None:
+    """The path of an object ends with its name."""
+    operator = SampleOperator(FakeClock())
+    operator.put(ObjectName("Website", "shop", name), conditions=(READY,))
+    app = view_of(operator, RecordingActions())
+    assert document(app, f"/api/objects/Website/shop/{name}")["sentence"].startswith(f"Website shop/{name} is ready")

@@ -1,4 +1,4 @@
-"""Kinds in lines, from definitions that real classes make."""
+"""Kinds as lines of text, from the CRDs of real classes."""
 
 from steersman.schema.crd import crd_of
 from steersman.testing.fake_clock import FakeClock
@@ -9,7 +9,7 @@ from tests.webview.sample_kinds import Website
 
 
 def test_every_field_is_a_line_with_its_type_default_and_limits() -> None:
-    """What an author declared is what a reader finds, members of lists and maps included."""
+    """A reader finds what an author declared, members of lists and maps included."""
     (website,) = kind_lines(crd_of(Website))
     fields = {line.path: line for line in website.fields}
     assert (website.kind, website.api_version, website.plural) == ("Website", "shop.example.com/v1", "websites")
@@ -37,7 +37,7 @@ def test_every_field_is_a_line_with_its_type_default_and_limits() -> None:
     )
 
 
-def test_a_kind_has_a_document_to_begin_with() -> None:
+def test_a_kind_has_a_template() -> None:
     """The form starts with what is required, not with an empty page."""
     (website,) = kind_lines(crd_of(Website))
     assert website.example.startswith(
@@ -47,8 +47,8 @@ def test_a_kind_has_a_document_to_begin_with() -> None:
     assert "  replicas: 1\n" in website.example
 
 
-def test_a_definition_of_any_author_is_read() -> None:
-    """Versions without a schema, versions that are not served, and more fields than anyone reads."""
+def test_a_crd_of_any_author_is_parsed() -> None:
+    """Versions without a schema, versions that are not served, and very many fields."""
     many = {f"field{number}": {"type": "string"} for number in range(MOST_FIELDS + 7)}
     definition = {
         "spec": {

@@ -1,4 +1,4 @@
-"""The files of the page: small, complete in both languages, and from nowhere else."""
+"""The files of the page: small, complete in both languages, and self-contained."""
 
 import gzip
 import hashlib
@@ -26,16 +26,16 @@ def test_the_page_stays_small() -> None:
     assert sum(sizes.values()) <= BUDGET, sizes
 
 
-def test_both_languages_say_everything_once() -> None:
-    """A missing word would show its key."""
+def test_both_languages_have_every_key_once() -> None:
+    """A missing text would show its key."""
     english, chinese = entries("en"), entries("zh")
     assert len(english) > 100
     assert len(words("en")) == len(english)
     assert [key for key, _ in english] == [key for key, _ in chinese]
 
 
-def test_both_languages_fill_in_the_same_places() -> None:
-    """A translation that forgets a place loses a number or a name."""
+def test_both_languages_have_the_same_placeholders() -> None:
+    """A translation without a placeholder loses a number or a name."""
     places = re.compile(r"\{\w+\}")
     different = {
         key
@@ -45,7 +45,7 @@ def test_both_languages_fill_in_the_same_places() -> None:
     assert different == set()
 
 
-def test_every_word_that_is_used_is_in_the_dictionaries() -> None:
+def test_every_key_that_is_used_is_in_the_dictionaries() -> None:
     """A key with a typo is found here, not by a reader."""
     known = set(words("en"))
     used = {key for path in STATIC.rglob("*.js") for key in _USED.findall(path.read_text(encoding="utf-8"))}
@@ -65,7 +65,7 @@ def test_every_word_that_is_used_is_in_the_dictionaries() -> None:
     ],
 )
 def test_every_value_of_the_history_has_a_word(prefix: str, values: list[str]) -> None:
-    """Keys that are put together are seen by no search for typos."""
+    """Keys that are composed are not found by a search for typos."""
     known = set(words("en"))
     assert [f"{prefix}.{value}" for value in values if f"{prefix}.{value}" not in known] == []
 
@@ -78,8 +78,8 @@ def test_the_wheel_has_every_file_of_the_page() -> None:
     assert static - packed == set()
 
 
-def test_vendored_libraries_are_those_that_were_published() -> None:
-    """Nobody edits them: each is byte for byte the file of its release."""
+def test_vendored_libraries_are_unchanged() -> None:
+    """Each is byte for byte the file of its release."""
     listed = dict(reversed(line.split()) for line in (VENDOR / "SHA256SUMS").read_text().splitlines())
     assert listed == {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""Live updates: bounded, merged, and cut off for a client that does not read."""
+"""Live updates: bounded, merged, and stopped for a client that does not read."""
 
 import asyncio
 from threading import Thread
@@ -19,14 +19,14 @@ A, B = ObjectName("Website", "shop", "a"), ObjectName("Website", "shop", "b")
 
 
 def _messages(stream: FakeStream) -> list[tuple[str, Any]]:
-    """Return the events of a stream, and forget them."""
+    """Return the events of a stream, and remove them."""
     blocks = b"".join(stream.chunks).decode().split("\n\n")[:-1]
     stream.chunks.clear()
     lines = [block.split("\n") for block in blocks]
     return [(event.removeprefix("event: "), json.decode(data.removeprefix("data: "))) for event, data in lines]
 
 
-async def test_a_client_first_gets_the_whole_then_what_changed() -> None:
+async def test_a_client_first_gets_everything_then_changes() -> None:
     """Two runs of an object within a moment are one line, and both runs are listed."""
     clock = FakeClock()
     operator = SampleOperator(clock)
@@ -45,8 +45,8 @@ async def test_a_client_first_gets_the_whole_then_what_changed() -> None:
     assert [(run["object"][2], run["number"]) for run in changed["runs"]] == [("b", 1), ("a", 2), ("a", 1)]
 
 
-async def test_there_is_a_sign_of_life_every_two_seconds() -> None:
-    """A page can only tell a quiet operator from a dead one if a quiet one speaks."""
+async def test_there_is_a_heartbeat_every_two_seconds() -> None:
+    """A page must distinguish a quiet operator from a dead one."""
     clock = FakeClock()
     updates, stream = LiveUpdates(SampleOperator(clock), clock), FakeStream()
     updates.attach(stream)
@@ -55,7 +55,7 @@ async def test_there_is_a_sign_of_life_every_two_seconds() -> None:
     assert [event for event, _ in _messages(stream)] == ["overview"] * 3
 
 
-async def test_when_very_much_changes_clients_ask_for_everything() -> None:
+async def test_when_very_much_changes_clients_reload_everything() -> None:
     """A message is bounded however busy the operator is, and so is the memory between two messages."""
     clock = FakeClock()
     operator = SampleOperator(clock)
@@ -74,8 +74,8 @@ async def test_when_very_much_changes_clients_ask_for_everything() -> None:
     assert "reload" not in _messages(stream)[0][1]
 
 
-async def test_a_client_that_reads_again_asks_for_what_it_missed() -> None:
-    """Messages are dropped for a slow client, never kept; it must not believe that nothing happened."""
+async def test_a_client_that_reads_again_reloads_what_it_missed() -> None:
+    """Messages for a slow client are dropped; it must not assume that nothing happened."""
     clock = FakeClock()
     updates, stream = LiveUpdates(SampleOperator(clock), clock), FakeStream()
     updates.attach(stream)
@@ -90,8 +90,8 @@ async def test_a_client_that_reads_again_asks_for_what_it_missed() -> None:
     assert [event for event, _ in _messages(stream)] == ["overview"]
 
 
-async def test_a_client_that_never_reads_is_cut_off() -> None:
-    """A suspended laptop must not hold a connection of a production operator forever; others go on."""
+async def test_a_client_that_never_reads_is_disconnected() -> None:
+    """A suspended laptop must not hold a connection of a production operator forever; others continue."""
     clock = FakeClock()
     updates, slow, good = LiveUpdates(SampleOperator(clock), clock), FakeStream(), FakeStream()
     updates.attach(slow)
@@ -106,7 +106,7 @@ async def test_a_client_that_never_reads_is_cut_off() -> None:
 
 
 async def test_without_clients_nothing_listens_and_no_timer_runs() -> None:
-    """A view that nobody looks at costs nothing."""
+    """A view without readers costs nothing."""
     clock = FakeClock()
     operator = SampleOperator(clock)
     updates, stream = LiveUpdates(operator, clock), FakeStream()
@@ -127,7 +127,7 @@ async def test_without_clients_nothing_listens_and_no_timer_runs() -> None:
 
 
 async def test_runs_of_other_threads_arrive() -> None:
-    """A history is added to from any thread; the event loop must wake up for it."""
+    """Any thread may add to a history; the event loop must wake up for it."""
     clock = FakeClock()
     operator = SampleOperator(clock)
     operator.put(A)
@@ -141,7 +141,7 @@ async def test_runs_of_other_threads_arrive() -> None:
     assert [event for event, _ in _messages(stream)] == ["changed"]
 
 
-async def test_there_is_a_limit_to_open_pages() -> None:
+async def test_the_number_of_open_pages_is_limited() -> None:
     """Each of them costs a message for every change."""
     app = view_of(SampleOperator(FakeClock()))
     for _ in range(MOST_CLIENTS):
@@ -156,7 +156,7 @@ async def test_there_is_a_limit_to_open_pages() -> None:
 
 
 async def test_a_stream_goes_over_a_real_socket() -> None:
-    """The server sends each message at once, and ends the stream when the client hangs up."""
+    """The server sends each message at once, and ends the stream when the client disconnects."""
     operator = SampleOperator(RealClock())
     operator.put(A)
     app = view_of(operator)

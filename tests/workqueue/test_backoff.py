@@ -1,11 +1,11 @@
-"""Waits between tries: client-go's numbers, and nothing that overflows."""
+"""Delays between attempts: the numbers of client-go, without overflow."""
 
 import pytest
 
 from steersman.workqueue.backoff import Backoff, Bucket, Exponential
 
 
-def test_waits_double_from_five_milliseconds_to_a_thousand_seconds() -> None:
+def test_delays_double_from_five_milliseconds_to_a_thousand_seconds() -> None:
     """The defaults are client-go's."""
     wait = Exponential()
     assert [wait.after(n) for n in range(4)] == [0.005, 0.01, 0.02, 0.04]
@@ -18,7 +18,7 @@ def test_any_number_of_failures_is_safe() -> None:
     assert Exponential().after(10**9) == 1000.0
 
 
-def test_each_key_counts_for_itself_and_forget_starts_over() -> None:
+def test_each_key_counts_separately_and_forget_resets_it() -> None:
     """One broken object does not slow the others."""
     backoff = Backoff[str]()
     now = 0.0
@@ -42,11 +42,11 @@ def test_a_failure_before_the_retry_is_due_does_not_count() -> None:
 
 
 def taken(bucket: Bucket, now: float, tries: int) -> int:
-    """Return how many of so many tokens there were."""
+    """Return how many of that many tokens were available."""
     return sum(bucket.try_take(now) for _ in range(tries))
 
 
-def test_the_bucket_gives_its_burst_then_its_rate() -> None:
+def test_the_bucket_allows_its_burst_then_its_rate() -> None:
     """A hundred at once, then ten a second."""
     bucket = Bucket()
     assert taken(bucket, 0.0, 103) == 100
@@ -63,7 +63,7 @@ def test_the_bucket_never_holds_more_than_its_burst() -> None:
     assert taken(bucket, 1e6, 3) == 2
 
 
-def test_a_clock_that_stands_still_or_goes_back_gives_no_tokens() -> None:
+def test_a_clock_that_stops_or_goes_back_adds_no_tokens() -> None:
     """Time that repeats must not refill the bucket."""
     bucket = Bucket(rate=1, burst=1)
     assert bucket.try_take(100.0)
@@ -73,8 +73,8 @@ def test_a_clock_that_stands_still_or_goes_back_gives_no_tokens() -> None:
 
 
 @pytest.mark.parametrize("rate", [10.0, 3.0, 0.7])
-def test_a_token_is_there_at_the_time_that_was_named(rate: float) -> None:
-    """Otherwise a timer would fire in vain, over and over without time going on."""
+def test_a_token_is_available_at_the_returned_time(rate: float) -> None:
+    """Otherwise a timer would fire too early, repeatedly, without time advancing."""
     bucket = Bucket(rate=rate, burst=1)
     now = 12345.678
     bucket.try_take(now)
@@ -83,8 +83,8 @@ def test_a_token_is_there_at_the_time_that_was_named(rate: float) -> None:
         assert bucket.try_take(now)
 
 
-def test_limits_that_cannot_work_are_refused() -> None:
-    """A zero rate would wait forever without saying so."""
+def test_limits_that_cannot_work_are_rejected() -> None:
+    """A zero rate would silently wait forever."""
     with pytest.raises(ValueError, match="rate"):
         Bucket(rate=0)
     with pytest.raises(ValueError, match="base"):

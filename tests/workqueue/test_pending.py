@@ -1,4 +1,4 @@
-"""The rules of the work queue, one by one, and against a model."""
+"""The rules of the work queue, one by one, and compared with a model."""
 
 import pytest
 from hypothesis import given, settings
@@ -40,23 +40,23 @@ def test_a_key_added_while_it_runs_runs_again_and_only_once() -> None:
 
 
 def test_first_come_first_served_inside_a_level() -> None:
-    """Fairness: no key waits behind later ones of its priority."""
+    """No key waits for later ones of its priority."""
     pending = Pending[str, str]()
     for key in "cab":
         pending.add(key)
     assert drain(pending) == ["c", "a", "b"]
 
 
-def test_higher_priority_goes_first() -> None:
-    """A change that happens now does not wait behind the initial list."""
+def test_higher_priority_comes_first() -> None:
+    """A current change does not wait for the initial list."""
     pending = Pending[str, str]()
     pending.add("listed", priority=LOW)
     pending.add("changed")
     assert drain(pending) == ["changed", "listed"]
 
 
-def test_a_raised_key_goes_last_in_its_new_level() -> None:
-    """Raising must not overtake those who came first."""
+def test_a_raised_key_comes_last_in_its_new_level() -> None:
+    """Raising must not overtake earlier keys."""
     pending = Pending[str, str]()
     pending.add("a", priority=LOW)
     pending.add("b")
@@ -65,7 +65,7 @@ def test_a_raised_key_goes_last_in_its_new_level() -> None:
 
 
 def test_a_lower_priority_never_lowers() -> None:
-    """A resync of a key that is wanted urgently leaves it urgent."""
+    """A resync of an urgent key leaves it urgent."""
     pending = Pending[str, str]()
     pending.add("a", priority=5)
     pending.add("b", priority=5)
@@ -73,8 +73,8 @@ def test_a_lower_priority_never_lowers() -> None:
     assert drain(pending) == ["a", "b"]
 
 
-def test_priority_asked_for_while_running_counts_afterwards() -> None:
-    """The second run is as urgent as what asked for it."""
+def test_a_priority_requested_while_running_counts_afterwards() -> None:
+    """The second run is as urgent as its trigger."""
     pending = Pending[str, str]()
     pending.add("a")
     assert pending.take() is not None
@@ -85,7 +85,7 @@ def test_priority_asked_for_while_running_counts_afterwards() -> None:
 
 
 def test_the_lowest_level_does_not_starve() -> None:
-    """A busy operator still gets through its initial list."""
+    """A busy operator still finishes its initial list."""
     pending = Pending[str, str](patience=4)
     pending.add("low", priority=LOW)
     order = []
@@ -99,7 +99,7 @@ def test_the_lowest_level_does_not_starve() -> None:
 
 
 def test_of_two_delays_the_earliest_counts() -> None:
-    """A later wish never postpones an earlier one."""
+    """A later delay never postpones an earlier one."""
     pending = Pending[str, str]()
     pending.add_at("a", 10.0)
     pending.add_at("a", 5.0)
@@ -111,7 +111,7 @@ def test_of_two_delays_the_earliest_counts() -> None:
 
 
 def test_an_immediate_add_leaves_the_delayed_one() -> None:
-    """A timer that was asked for still fires."""
+    """The timer still fires."""
     pending = Pending[str, str]()
     pending.add_at("a", 5.0)
     pending.add("a")
@@ -120,7 +120,7 @@ def test_an_immediate_add_leaves_the_delayed_one() -> None:
 
 
 def test_causes_merge_when_keys_merge() -> None:
-    """The one run for ten changes knows all of their causes."""
+    """The one run for ten changes has all of their causes."""
     pending = Pending[str, str]()
     pending.add_at("a", 1.0, causes=["timer"])
     pending.add("a", causes=["change", "change"])
@@ -132,7 +132,7 @@ def test_causes_merge_when_keys_merge() -> None:
 
 
 def test_causes_are_bounded_and_the_rest_counted() -> None:
-    """A key hammered for hours while its worker hangs costs no memory."""
+    """A key that is triggered for hours while its worker hangs needs no more memory."""
     pending = Pending[str, str](keep_causes=3)
     for n in range(100):
         pending.add("a", causes=[f"cause-{n}"])
@@ -142,8 +142,8 @@ def test_causes_are_bounded_and_the_rest_counted() -> None:
     assert taken.dropped_causes == 97
 
 
-def test_rescheduling_for_ever_keeps_the_heap_small() -> None:
-    """Ever earlier times for one key leave no trail."""
+def test_rescheduling_many_times_keeps_the_heap_small() -> None:
+    """Earlier times for one key leave no entries behind."""
     pending = Pending[str, str]()
     for n in range(10_000):
         pending.add_at("a", 10_000.0 - n)
@@ -151,8 +151,8 @@ def test_rescheduling_for_ever_keeps_the_heap_small() -> None:
     assert pending.next_due() == 1.0
 
 
-def test_closed_hands_out_what_is_ready_and_takes_nothing_new() -> None:
-    """Shutting down finishes what was begun and drops what would come."""
+def test_a_closed_queue_returns_ready_keys_and_accepts_no_new_ones() -> None:
+    """Shutting down finishes accepted keys and drops later ones."""
     pending = Pending[str, str]()
     pending.add("a")
     pending.add_at("later", 1.0)
@@ -163,8 +163,8 @@ def test_closed_hands_out_what_is_ready_and_takes_nothing_new() -> None:
     assert drain(pending) == ["a"]
 
 
-def test_options_that_cannot_work_are_refused() -> None:
-    """Zero causes or no patience would break promises silently."""
+def test_options_that_cannot_work_are_rejected() -> None:
+    """Zero causes or no patience would silently break promises."""
     with pytest.raises(ValueError, match="keep_causes"):
         Pending[str, str](keep_causes=0)
 
@@ -182,7 +182,7 @@ STEPS = st.lists(
 
 
 class _Model:
-    """What is owed to each key, in the simplest terms."""
+    """The state of each key, in the simplest terms."""
 
     def __init__(self) -> None:
         self.pending = Pending[str, int]()
@@ -225,8 +225,8 @@ class _Model:
 
 @settings(max_examples=150)
 @given(STEPS)
-def test_no_wish_is_lost_and_no_key_runs_twice(steps: list[tuple[str, str, int]]) -> None:
-    """Every add is followed by a take that comes later, whatever the interleaving."""
+def test_no_add_is_lost_and_no_key_runs_twice(steps: list[tuple[str, str, int]]) -> None:
+    """Every add is followed by a later take, in any interleaving."""
     model = _Model()
     acts = {"add": model.add, "later": model.add_later, "tick": model.tick, "done": model.done, "take": model.take}
     for serial, (what, key, number) in enumerate(steps):
@@ -234,7 +234,7 @@ def test_no_wish_is_lost_and_no_key_runs_twice(steps: list[tuple[str, str, int]]
 
 
 def test_no_level_between_two_others_starves() -> None:
-    """Retries lie between changes and the initial list: a flood of one and a backlog of the other do not stop them."""
+    """Retries are between changes and the initial list: a flood of one and a backlog of the other do not stop them."""
     pending = Pending[str, str](patience=4)
     pending.add("retry", priority=RETRY)
     taken: list[str] = []

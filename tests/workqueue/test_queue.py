@@ -1,4 +1,4 @@
-"""The queue as its workers see it, on a clock that stands still."""
+"""The queue as its workers use it, with a clock that does not advance."""
 
 import asyncio
 
@@ -14,14 +14,14 @@ def make(clock: FakeClock) -> WorkQueue[str, str]:
 
 
 async def took(queue: WorkQueue[str, str]) -> str:
-    """Take a key that must be there."""
+    """Take a key that must exist."""
     taken = await queue.get()
     assert taken is not None
     return taken.key
 
 
 async def test_a_waiting_worker_gets_the_next_key() -> None:
-    """Work begins when it comes, not at some poll."""
+    """Work starts when it arrives, without polling."""
     queue = make(clock := FakeClock())
     async with asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(took(queue))
@@ -31,7 +31,7 @@ async def test_a_waiting_worker_gets_the_next_key() -> None:
 
 
 async def test_no_key_is_with_two_workers() -> None:
-    """Two reconciles of one object would fight."""
+    """Two reconciles of one object would conflict."""
     queue = make(clock := FakeClock())
     running: list[str] = []
 
@@ -54,7 +54,7 @@ async def test_no_key_is_with_two_workers() -> None:
 
 
 async def test_a_delayed_key_comes_at_its_earliest_time() -> None:
-    """Of several wishes the first to fall due counts."""
+    """Of several delays the earliest counts."""
     queue = make(clock := FakeClock())
     queue.add_after("a", 10.0)
     queue.add_after("a", 4.0)
@@ -71,16 +71,16 @@ async def test_a_delayed_key_comes_at_its_earliest_time() -> None:
     assert second.result() == "b"
 
 
-async def test_no_delay_is_now() -> None:
-    """Zero and less do not go through a timer."""
+async def test_no_delay_means_now() -> None:
+    """Zero and less need no timer."""
     queue = make(FakeClock())
     queue.add_after("a", 0.0)
     queue.add_after("b", -1.0)
     assert [await took(queue), await took(queue)] == ["a", "b"]
 
 
-async def test_failures_wait_longer_each_time_until_forgotten() -> None:
-    """The waits are the limiter's."""
+async def test_delays_of_failures_grow_until_forgotten() -> None:
+    """They are those of the limiter."""
     queue = make(clock := FakeClock())
     waits = []
     for _ in range(3):
@@ -94,7 +94,7 @@ async def test_failures_wait_longer_each_time_until_forgotten() -> None:
 
 
 async def test_a_cancelled_worker_passes_its_wakeup_on() -> None:
-    """A key must not lie around because the worker that was woken for it died."""
+    """A key must not be forgotten because the worker that was woken for it ended."""
     queue = make(clock := FakeClock())
     async with asyncio.TaskGroup() as tasks:
         dying = tasks.create_task(took(queue))
@@ -105,8 +105,8 @@ async def test_a_cancelled_worker_passes_its_wakeup_on() -> None:
     assert living.result() == "a"
 
 
-async def test_shutting_down_hands_out_what_is_ready_then_ends_the_workers() -> None:
-    """What was accepted is done; what comes later is not."""
+async def test_shutting_down_returns_ready_keys_then_ends_the_workers() -> None:
+    """Accepted keys are processed; later ones are not."""
     queue = make(FakeClock())
     queue.add("a")
     queue.add_after("later", 5.0)
@@ -117,7 +117,7 @@ async def test_shutting_down_hands_out_what_is_ready_then_ends_the_workers() -> 
     assert await queue.get() is None
 
 
-async def test_drain_waits_for_work_under_way() -> None:
+async def test_drain_waits_for_running_work() -> None:
     """A grace period is for finishing."""
     queue = make(clock := FakeClock())
     queue.add("a")
@@ -130,7 +130,7 @@ async def test_drain_waits_for_work_under_way() -> None:
 
 
 async def test_a_second_shut_down_releases_a_stuck_drain() -> None:
-    """A worker that never ends must not keep the process forever."""
+    """A worker that never ends must not keep the process alive forever."""
     queue = make(clock := FakeClock())
     queue.add("a")
     await took(queue)
@@ -143,7 +143,7 @@ async def test_a_second_shut_down_releases_a_stuck_drain() -> None:
 
 
 async def test_statistics_and_the_observer_see_every_step() -> None:
-    """Dashboards are made of these numbers."""
+    """Dashboards show these numbers."""
     seen: list[tuple[str, float]] = []
 
     class Observer:

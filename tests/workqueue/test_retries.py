@@ -1,4 +1,4 @@
-"""Retries of many keys: each in its own time, few at once, and none kept waiting by a crowd."""
+"""Retries of many keys: each at its own time, few at once, and none delayed by a crowd."""
 
 import asyncio
 from itertools import count
@@ -11,12 +11,12 @@ from steersman.workqueue.backoff import Backoff, Bucket, Exponential
 from steersman.workqueue.queue import WorkQueue
 from steersman.workqueue.retries import PATIENCE, Retries
 
-#: How late a key may be by rounding.
+#: How late a key may be because of rounding.
 _EPSILON = 1e-6
 
 
 def run_until(retries: Retries[str], now: float, end: float) -> list[tuple[float, str]]:
-    """Let time pass; return each key that was released, with the time."""
+    """Advance the time; return each released key, with the time."""
     released = []
     while (at := retries.next_at(now)) is not None and at <= end:
         now = max(now, at)
@@ -24,7 +24,7 @@ def run_until(retries: Retries[str], now: float, end: float) -> list[tuple[float
     return released
 
 
-def test_without_a_limit_each_key_comes_when_its_back_off_is_over() -> None:
+def test_without_a_limit_each_key_comes_after_its_back_off() -> None:
     """Nothing else delays it."""
     retries = Retries[str](Backoff(Exponential(base=1.0, limit=100.0)))
     assert retries.failed("a", 0.0) == 1.0
@@ -53,7 +53,7 @@ def test_a_healthy_key_does_not_wait_for_a_crowd() -> None:
 
 
 def test_keys_that_failed_often_wait_for_those_that_failed_once() -> None:
-    """And of two equal ones the last to fail goes first: it may be well again."""
+    """Of two equal ones the last to fail comes first: it may have recovered."""
     retries = Retries[str](Backoff(Exponential(base=0.001, limit=0.001)), Bucket(rate=1.0, burst=1))
     now = 0.0
     for _ in range(3):
@@ -67,7 +67,7 @@ def test_keys_that_failed_often_wait_for_those_that_failed_once() -> None:
 
 
 def test_an_earlier_retry_replaces_a_later_one() -> None:
-    """A key that recovered and fails again begins with a short wait, whatever it still waits for."""
+    """A key that recovered and fails again starts with a short delay."""
     retries = Retries[str](Backoff(Exponential(base=1.0, limit=1000.0)))
     now = 0.0
     for _ in range(5):
@@ -86,10 +86,10 @@ def test_an_earlier_retry_replaces_a_later_one() -> None:
     st.floats(0.5, 20.0),
     st.integers(1, 5),
 )
-def test_no_key_is_early_none_waits_beyond_its_patience_and_the_rate_is_kept(
+def test_no_key_is_early_or_waits_too_long_and_the_rate_is_kept(
     failures: list[tuple[float, int]], rate: float, burst: int
 ) -> None:
-    """Whatever fails when: these are the three promises."""
+    """These are the three promises, for any failures."""
     backoff = Backoff[str]()
     retries = Retries[str](backoff, Bucket(rate=rate, burst=burst))
     now, due, latest = 0.0, {}, {}
@@ -118,8 +118,8 @@ def test_no_key_is_early_none_waits_beyond_its_patience_and_the_rate_is_kept(
     assert len(retries) == 0
 
 
-async def test_a_change_is_worked_on_before_the_retries_of_a_crowd() -> None:
-    """With one slow worker, a healthy object waits for the object under way and not for a thousand that fail."""
+async def test_a_change_is_processed_before_the_retries_of_a_crowd() -> None:
+    """With one slow worker, a healthy object waits for the current object and not for a thousand that fail."""
     clock = FakeClock()
     queue = WorkQueue[str, str](clock=clock)
     done: list[str] = []

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -122,6 +122,10 @@ RABBITMQ = GoOperator(
     # A leader that is slow on a busy machine would give up, which is no bug.
     command="env OPERATOR_NAMESPACE=default KUBE_CONFIG={kubeconfig} LEASE_DURATION=90 RENEW_DEADLINE=80 "
     "RETRY_PERIOD=5 {program} --metrics-addr 127.0.0.1:{port}",
+)
+#: The first version to be had in which the bugs of the other one are fixed.
+RABBITMQ_FIXED = replace(
+    RABBITMQ, version="v1.10.0", command=RABBITMQ.command.replace("--metrics-addr", "--metrics-bind-address")
 )
 ZOOKEEPER = GoOperator(
     name="zookeeper-operator",

@@ -161,12 +161,12 @@ def cause_document(cause: Cause) -> dict[str, str]:
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Refusal:
     """422: the object is invalid; every error is a cause, once."""
-    errors = _told(list({(error.type, error.field, error.message): error for error in errors}.values()))
+    errors = _reported(list({(error.type, error.field, error.message): error for error in errors}.values()))
     told = {**details(name, group, kind), "causes": causes_of(errors)}
     return Refusal(422, "Invalid", invalid_message(errors, kind=kind, group=group, name=name), details=told)
 
 
-def _told(errors: Sequence[FieldError]) -> Sequence[FieldError]:
+def _reported(errors: Sequence[FieldError]) -> Sequence[FieldError]:
     """Return as many errors as fit into a response: each may quote a list that has an error for each of its items."""
     total = 0
     for count, error in enumerate(errors):

@@ -63,7 +63,7 @@ _UNUSABLE = 2
 _FAULT = 70
 
 
-def _told(error: Exception) -> tuple[str, int]:
+def _message_and_code(error: Exception) -> tuple[str, int]:
     """Return one sentence that describes the error, and the exit code."""
     from steersman.errors import ConfigError, ConnectionFailed, DeclarationError, DecodeError, SteersmanError
 
@@ -108,7 +108,7 @@ class _Commands(click.Group):
         except Exception as error:
             if self.debug:
                 raise
-            message, code = _told(error)
+            message, code = _message_and_code(error)
             click.echo(f"steer: {message}", err=True)
             sys.exit(code)
 

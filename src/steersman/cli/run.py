@@ -89,12 +89,12 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     grace: float,
     verbose: bool,
 ) -> None:
-    """Run operators until SIGTERM or Ctrl-C; by default the operator of the project in this folder.
+    """Run operators until SIGTERM or Ctrl-C; default: that of the project here.
 
     The cluster is that of --kubeconfig, $KUBECONFIG, the service account of the pod, or ~/.kube/config. Webhooks are
-    served behind a Service (--webhook-service) or at a URL (--webhook-url). A second signal stops the process at once.
+    served behind a Service or at a URL. A second signal stops the process at once.
 
-    Exit codes: 0 stopped in order, 1 failed or second signal, 2 wrong usage, 3 lost the lease, 4 overran --grace.
+    Exit codes: 0 stopped, 1 failed, 2 wrong usage, 3 lost the lease, 4 overran --grace.
 
     \b
     Examples:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from steersman.manager.operator import Operator
     from steersman.scaffold.manifests.shape import Shape
 
+_OPERATOR, SCENARIO = "MODULE:OPERATOR", "MODULE:SCENARIO"
+_EXAMPLES = {_OPERATOR: "my_operator.main:operator", SCENARIO: "tests.scenarios:rollout"}
+
 #: The option of every command that needs an operator.
 operator_option = click.option(
     "--operator", "target", metavar="MODULE:OPERATOR", help="Operator; default: the project's."
@@ -39,30 +42,33 @@ def load_operator(target: str | None) -> "Operator":
     target = target or project_target()
     found = load_target(target)
     if not isinstance(found, Operator):
-        raise _wrong(f"{target} is not an Operator, but of the type {type(found).__name__}")
+        raise _wrong(f"{target} is not an Operator, but of the type {type(found).__name__}", "MODULE:OPERATOR")
     return found
 
 
-def load_target(target: str) -> object:
-    """Return a global of a module by ``module:name``; modules of the current directory are found too."""
+def load_target(target: str, what: str = _OPERATOR) -> object:
+    """Return a global of a module by ``module:name``; modules of the current directory are found too.
+
+    ``what`` is the parameter that an error names.
+    """
     module_name, colon, name = target.partition(":")
     if not colon or not module_name or not name:
-        raise _wrong(f"{target!r} is not MODULE:OPERATOR, such as my_operator.main:operator")
+        raise _wrong(f"{target!r} is not {what}, such as {_EXAMPLES[what]}", what)
     if "" not in sys.path:
         sys.path.insert(0, "")
-    module = _imported(module_name)
+    module = _imported(module_name, what)
     try:
         found: object = getattr(module, name)
     except AttributeError:
-        raise _wrong(f"the module {module_name} has no {name!r}") from None
+        raise _wrong(f"the module {module_name} has no {name!r}", what) from None
     return found
 
 
-def _wrong(message: str) -> click.BadParameter:
-    return click.BadParameter(message, param_hint="MODULE:OPERATOR")
+def _wrong(message: str, parameter: str = _OPERATOR) -> click.BadParameter:
+    return click.BadParameter(message, param_hint=parameter)
 
 
-def _imported(name: str) -> ModuleType:
+def _imported(name: str, parameter: str) -> ModuleType:
     """Import a module of the user; report any error with its location."""
     from steersman.errors import SteersmanError
 
@@ -72,7 +78,7 @@ def _imported(name: str) -> ModuleType:
         raise
     except Exception as error:
         what = f"{type(error).__name__}: {error}" if not isinstance(error, ModuleNotFoundError) else str(error)
-        raise _wrong(f"cannot import {name!r}: {what}{_place(error)}") from error
+        raise _wrong(f"cannot import {name!r}: {what}{_place(error)}", parameter) from error
 
 
 def _place(error: Exception) -> str:

@@ -56,6 +56,10 @@ class ContextLog(logging.LoggerAdapter[logging.Logger]):
         return msg, kwargs
 
 
+class _Unknown:
+    """The answer of a cache that cannot say."""
+
+
 def _with_metadata(intent: C, record: Record) -> C:
     """Return an applied object of which only the metadata is cached: what was applied, with the server's metadata."""
     applied = copy(intent)
@@ -108,21 +112,18 @@ class Context(Generic[K]):
     async def get(self, kind: type[C], name: str, namespace: str | None = None) -> C | None:
         """Return an object by name, by default in the namespace of the reconciled one; ``None`` if there is none.
 
-        It comes from the cache if that shows it whole, else from the API server.
+        It comes from the cache if that shows it whole, else from the API server. Of a kind of which only the metadata
+        is cached, the content is read once for each version that the cache shows.
         """
         key = self._key_for(kind, name, namespace)
         informer = self._environment.caches.find(kind)
-        found = None
-        if informer is not None and not informer.selection.metadata_only and informer.covers_namespace(key.namespace):
-            found = informer.get(key)
-            # A selective cache shows what it has, but not that something else does not exist.
-            is_known = found is not None or not informer.is_selective
-        else:
-            is_known = False
-        if not is_known:
+        cached = _Unknown() if informer is None else self._look_up(informer, kind, key)
+        if isinstance(cached, _Unknown):
             informer = None
-            self._environment.caches.hint(kind)
             found = await self._run.trace.request(self._client.try_get(kind, key.name, key.namespace or None))
+            self._keep_content(kind, found)
+        else:
+            found = cached
         self._run.trace.read_object(kind, key, found, informer)
         if found is not None:
             self._run.saw([found])
@@ -133,7 +134,10 @@ class Context(Generic[K]):
     ) -> PartialObjectMetadata | None:
         """Return the metadata of an object by name; a cache of metadata is enough for that."""
         key = self._key_for(kind, name, namespace)
-        informer = self._environment.caches.complete(kind, key.namespace)
+        caches = self._environment.caches
+        informer = caches.complete(kind, key.namespace)
+        if informer is None and (selective := caches.find(kind)) is not None and key in selective:
+            informer = selective
         if informer is not None:
             found = informer.get_metadata(key)
         else:
@@ -417,14 +421,18 @@ class Context(Generic[K]):
         """
         return self._options.services.at(url, fence=self._options.fence)
 
-    async def external_write(self, system: str, description: str, write: Callable[[], Awaitable[T]]) -> T:
+    async def external_write(
+        self, system: str, description: str, write: Callable[[], Awaitable[T]], *, planned: T | None = None
+    ) -> T:
         """Carry out a write to another system, such as a database, and return what ``write`` returns.
 
         Raises ``LeadershipLost``, without calling ``write``, if this process does not lead any more. The write is
-        counted, logged and recorded by ``system`` and ``description``, which must not contain secrets.
+        counted, logged and recorded by ``system`` and ``description``, which must not contain secrets. A plan
+        (``steer plan``) lists the write without making it, and returns ``planned`` instead.
         """
+        ended = self._run.trace.external_write
         writes = self._environment.external_writes
-        return await writes.run(system, description, write, log=self.log, on_ended=self._run.trace.external_write)
+        return await writes.run(system, description, write, planned=planned, log=self.log, on_ended=ended)
 
     def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
         """Wait in a plain ``def`` reconciler for the result of an async method: ``ctx.wait(ctx.apply(obj))``."""
@@ -455,12 +463,41 @@ class Context(Generic[K]):
         return ObjectKey(self._obj.namespace if namespace is None else namespace, name)
 
     async def _as_on_the_server(self, child: C) -> C | None:
-        """Return a child with its status: itself if a server sent it whole, else what ``get`` returns."""
+        """Return a child with its status: itself if a server sent it whole, else what is read now.
+
+        A content that was read earlier may be older than the child: its status would be that of another generation.
+        """
         informer = self._environment.caches.find(type(child))
         is_whole = informer is None or not informer.selection.metadata_only
         if child.resource_version and is_whole:
             return child
-        return await self.get(type(child), child.name, child.namespace or None)
+        if is_whole:
+            return await self.get(type(child), child.name, child.namespace or None)
+        key = self._key_for(type(child), child.name, child.namespace or None)
+        return await self._run.trace.request(self._client.try_get(type(child), key.name, key.namespace or None))
+
+    def _look_up(self, informer: Informer[C], kind: type[C], key: ObjectKey) -> "C | _Unknown | None":
+        """Return what the cache says about an object: the object, that it does not exist, or that it cannot say."""
+        if not informer.covers_namespace(key.namespace):
+            return _Unknown()
+        record = informer.store.get(key)
+        if record is None:
+            # A selective cache shows what it has, but not that something else does not exist.
+            return _Unknown() if informer.is_selective else None
+        if not informer.selection.metadata_only:
+            return informer.decode(record)
+        content = self._environment.contents.find(Target(resource_of(kind).gvk, key), record)
+        return _Unknown() if content is None else decode(kind, content)
+
+    def _keep_content(self, kind: type[KubeObject], found: KubeObject | None) -> None:
+        """Keep a content that was read because only metadata is cached."""
+        informer = self._environment.caches.find(kind)
+        if found is None or informer is None or not informer.selection.metadata_only:
+            return
+        self._environment.caches.hint(kind)
+        data = bytes_read(found)
+        if data is not None:
+            self._environment.contents.remember(target_of(found), found.uid, found.resource_version, data)
 
     def _place_for(self, kind: type[KubeObject], namespace: str | None) -> str:
         """Return the namespace to list; empty for all of them, and for cluster-scoped kinds."""

@@ -50,6 +50,7 @@ from steersman.controller.reports.outcome import (
 from steersman.controller.reports.writes import Target, Write
 from steersman.controller.run.applied_intents import AppliedIntents
 from steersman.controller.run.attempt import Attempt
+from steersman.controller.run.contents import Contents
 from steersman.controller.run.environment import ReconcileEnvironment
 from steersman.controller.run.external_writes import ExternalWrites
 from steersman.controller.run.malformed import REASON, mark_malformed
@@ -117,6 +118,7 @@ class Controller(Generic[K]):
         self._waits = Waits(options.informers, reconciler.name, self._wake_for, reconciler.options.waits_for)
         self._watches = DynamicWatches(options.informers, reconciler.name, options.namespaces)
         self._applied = AppliedIntents()
+        self._contents = Contents()
         self._runs = self._failed_runs = 0
         #: Advice about changes of the author's code that have no effect, each once; tests fail on it.
         self.mistakes: list[str] = []
@@ -126,6 +128,7 @@ class Controller(Generic[K]):
             caches=self._caches,
             owned_labels={owned.kind: owned.labels for owned in reconciler.options.owned if owned.labels},
             applied=self._applied,
+            contents=self._contents,
             external_writes=ExternalWrites(options.clock, options.fence, options.carry_out),
             watches=self._watches,
             states=self._states,
@@ -274,6 +277,7 @@ class Controller(Generic[K]):
             self._barrier.observe(target, change, informer.store)
         if isinstance(change, Deleted):
             self._applied.forget(target)
+            self._contents.forget(target)
         if self._waits:
             self._waits.observe(target, change)
         try:

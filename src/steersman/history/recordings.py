@@ -15,6 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from steersman.errors import DecodeError
+from steersman.golang.yaml_reader import YamlError, read_yaml
+from steersman.golang.yaml_writer import write_yaml
 from steersman.history.records import CauseRecord, EventRecord, ObjectName, Result
 from steersman.json_types import JsonObject
 
@@ -79,11 +81,20 @@ def export(recordings: Iterable[Recording]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(_File(FORMAT, tuple(recordings)))) + b"\n"
 
 
+def export_yaml(recording: Recording) -> str:
+    """Return one recording as YAML, for people who read and edit it."""
+    return write_yaml([msgspec.to_builtins(_File(FORMAT, (recording,)))])
+
+
 def load_recordings(data: bytes | str, *, source: str) -> tuple[Recording, ...]:
-    """Return the recordings of an exported file; raises ``DecodeError`` that names the source."""
+    """Return the recordings of an export, in JSON or YAML; raises ``DecodeError`` that names the source."""
+    text = data.encode() if isinstance(data, str) else data
     try:
-        file = msgspec.json.decode(data, type=_File)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        if text.lstrip().startswith(b"{"):
+            file = msgspec.json.decode(text, type=_File)
+        else:
+            file = msgspec.convert(read_yaml(text).value, _File)
+    except (msgspec.MsgspecError, YamlError, UnicodeDecodeError) as error:
         raise DecodeError(f"{source} is not an export of `steer why --export`: {error}") from None
     if file.format != FORMAT:
         raise DecodeError(f"{source} has the format {file.format!r}; this version of Steersman reads {FORMAT}")

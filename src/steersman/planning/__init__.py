@@ -27,6 +27,7 @@ What a planner cannot know
 - **The live state after the first planned write.** A dry run does not see the writes planned before it. So a second
   write to the same object, a write to an object that exists only in the plan, and one inside a namespace that exists
   only in the plan are judged by the rules of the embedded server; webhooks and policies do not see them.
+- **Quotas over several writes.** Each dry run is judged alone.
 - **Webhooks that do not support dry runs.** A server refuses a dry run that such a webhook would have to see. The write
   is then judged by the embedded server's rules, and the plan names the webhook.
 - **Objects that were not read.** Dependents of a deleted object are known only in kinds that the operator watches.

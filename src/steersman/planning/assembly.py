@@ -7,11 +7,11 @@ from binascii import Error as NotBase64
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from secrets import token_bytes
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from steersman.history.differences import field_changes, without_bookkeeping
 from steersman.history.records import FieldChange, ObjectName
-from steersman.history.redaction import Redactor, SecretMemory
+from steersman.history.redaction import SecretMemory
 from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.planning.changes import Place, RunOf
@@ -20,16 +20,23 @@ from steersman.planning.services import Call as MissedCall
 from steersman.planning.shadow import Shadow, metadata_of
 from steersman.protocol.confidential import is_confidential_resource
 
+T = TypeVar("T")
+
 #: Fields of one object that are listed; a difference of more is not for reading.
 MOST_FIELDS = 1000
 
 
 class Redaction:
-    """Replaces the content of Secrets by hashes that only mean something within one plan."""
+    """Replaces the content of Secrets by hashes that only mean something within one plan, and masks copies of it."""
 
-    def __init__(self, key: bytes | None = None) -> None:
+    def __init__(self, memory: SecretMemory, key: bytes = b"") -> None:
+        self._memory = memory
         # A plain hash of a short password can be found by trying; without the key it cannot.
-        self._key = key if key is not None else token_bytes(32)
+        self._key = key or token_bytes(32)
+
+    def learn(self, secret: JsonObject) -> None:
+        """Recognise the values of a Secret from now on."""
+        self._memory.learn(_secret_values(secret))
 
     def secret(self, document: JsonObject) -> JsonObject:
         """Return a Secret with the values of its data as hashes."""
@@ -38,12 +45,25 @@ class Redaction:
             for part in ("data", "stringData")
             if isinstance(values := document.get(part), dict)
         }
-        metadata = {key: value for key, value in metadata_of(document).items() if key != "annotations"}
+        metadata = dict(metadata_of(document))
+        if annotations := metadata.get("annotations"):
+            # That of `kubectl apply` holds the whole Secret.
+            metadata["annotations"] = {name: self._hash(value) for name, value in annotations.items()}
         return {**document, "metadata": metadata, **hidden}
 
     def _hash(self, value: object) -> str:
         digest = hmac.new(self._key, str(value).encode(), hashlib.sha256).hexdigest()
         return f"<hash {digest[:12]}>"
+
+    def masked(self, value: T) -> T:
+        """Return a JSON value with the contents of Secrets masked in its texts."""
+        if not self._memory.has_values:
+            return value
+        if isinstance(value, dict):
+            return cast("T", {key: self.masked(inner) for key, inner in value.items()})
+        if isinstance(value, list):
+            return cast("T", [self.masked(inner) for inner in value])
+        return cast("T", self._memory.mask(value)) if isinstance(value, str) else value
 
 
 class Assembly:
@@ -52,7 +72,11 @@ class Assembly:
     def __init__(self, shadow: Shadow, redaction: Redaction) -> None:
         self._shadow = shadow
         self._redaction = redaction
-        self._redactors: dict[str, Redactor] = {}
+        for record in shadow.server.objects.records_of("secrets"):
+            redaction.learn(record.decode())
+        for place, data in shadow.log.before.items():
+            if place.resource == "secrets" and data is not None:
+                redaction.learn(decode_json(data))
 
     def changes_by_run(self) -> dict[RunOf | None, list[Change]]:
         """Return every change, by the run that first wrote the object."""
@@ -76,43 +100,23 @@ class Assembly:
             return None
         log = self._shadow.log
         is_secret = is_confidential_resource(place.resource.partition(".")[0])
-        if is_secret:
-            old = None if old is None else self._redaction.secret(old)
-            new = None if new is None else self._redaction.secret(new)
+        hide = self._redaction.secret if is_secret else self._redaction.masked
+        old, new = (None if one is None else hide(one) for one in (old, new))
         action = _action(old, new)
-        fields = () if action is Action.DELETE else self._fields(place.namespace, old, new, is_secret=is_secret)
         return Change(
             action=action,
             object=ObjectName(shown["kind"], place.namespace, place.name),
             api_version=shown["apiVersion"],
-            fields=fields,
+            fields=() if action is Action.DELETE else _fields(old or {}, new or {}, is_secret=is_secret),
             is_cascade=place in log.cascades,
             judged_locally=log.judged_locally.get(place, ""),
             before=b"" if old is None else encode_json(old),
             after=b"" if new is None else encode_json(new),
         )
 
-    def _fields(
-        self, namespace: str, old: JsonObject | None, new: JsonObject | None, *, is_secret: bool
-    ) -> tuple[FieldChange, ...]:
-        if is_secret:
-            return _secret_fields(old or {}, new or {})
-        return field_changes(old or {}, new or {}, self._redactor(namespace).text, limit=MOST_FIELDS)[0]
 
-    def _redactor(self, namespace: str) -> Redactor:
-        """Return what masks the contents of the Secrets of a namespace that the plan has read."""
-        known = self._redactors.get(namespace)
-        if known is None:
-            records = self._shadow.server.objects.records_of("secrets", namespace) if namespace else []
-            former = [
-                data for place, data in self._shadow.log.before.items() if place[:2] == ("secrets", namespace) and data
-            ]
-            documents = [*(record.decode() for record in records), *map(decode_json, former)]
-            values = [value for document in documents for value in _secret_values(document)]
-            memory = SecretMemory()
-            memory.learn(values)
-            known = self._redactors[namespace] = Redactor(memory, values)
-        return known
+def _fields(old: JsonObject, new: JsonObject, *, is_secret: bool) -> tuple[FieldChange, ...]:
+    return _secret_fields(old, new) if is_secret else field_changes(old, new, limit=MOST_FIELDS)[0]
 
 
 def _secret_fields(old: JsonObject, new: JsonObject) -> tuple[FieldChange, ...]:
@@ -125,10 +129,8 @@ def _secret_fields(old: JsonObject, new: JsonObject) -> tuple[FieldChange, ...]:
             for key in dict.fromkeys([*before, *after])
             if before.get(key) != after.get(key)
         ]
-    before, after = (
-        {key: value for key, value in one.items() if key not in ("data", "stringData")} for one in (old, new)
-    )
-    return (*field_changes(before, after, limit=MOST_FIELDS)[0], *fields)
+    plain = [{key: value for key, value in one.items() if key not in ("data", "stringData")} for one in (old, new)]
+    return (*field_changes(plain[0], plain[1], limit=MOST_FIELDS)[0], *fields)
 
 
 def counted(calls: Iterable[MissedCall]) -> tuple[Call, ...]:

@@ -1,8 +1,10 @@
 """`PlannedController`: an ordinary controller whose runs are counted, bounded, and known by name."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import TypeVar
 
+from steersman.clock import Clock, Timer
 from steersman.controller.controller import Controller
 from steersman.controller.declaration import Reconciler
 from steersman.controller.keys.key_state import ReconcileRequest
@@ -12,13 +14,42 @@ from steersman.history.records import CauseType, ObjectName, Reconcile, Result
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject
 from steersman.planning.changes import ChangeLog, RunOf, current_run
+from steersman.workqueue.queue import WorkQueue
 
 K = TypeVar("K", bound=KubeObject)
 
 #: Runs of one object after which it counts as one that never rests.
 MOST_RUNS = 25
 #: Results of a run that may be different if something else changes.
-_WORTH_ANOTHER_TRY = frozenset({Result.FAILED, Result.RETRY, Result.CONFLICT})
+_WORTH_ANOTHER_TRY = frozenset({Result.FAILED, Result.RETRY})
+
+
+class _WithoutTimers(Clock):
+    """A clock whose timers never fire."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def now(self) -> datetime:
+        """Return the time of the other clock."""
+        return self._clock.now()
+
+    def monotonic(self) -> float:
+        """Return the seconds of the other clock."""
+        return self._clock.monotonic()
+
+    def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
+        """Return a timer that never fires."""
+        del seconds, callback
+        return _NEVER
+
+
+class _Never:
+    def cancel(self) -> None:
+        """Do nothing."""
+
+
+_NEVER = _Never()
 
 
 class PlannedController(Controller[K]):
@@ -28,6 +59,8 @@ class PlannedController(Controller[K]):
         self, reconciler: Reconciler[K], options: ControllerOptions, log: ChangeLog, choose: Callable[[ObjectKey], bool]
     ) -> None:
         super().__init__(reconciler, options)
+        # Retries and timers are made by `run_again` alone: how many come due while a plan is made is chance.
+        self.queue = WorkQueue(clock=_WithoutTimers(options.clock))
         self._log = log
         self._choose = choose
         #: The last run of each object, and how many changes the plan had before it, of this object and in all.
@@ -36,8 +69,6 @@ class PlannedController(Controller[K]):
         self._changes_before: dict[ObjectKey, tuple[int, int]] = {}
         #: Objects that did not come to rest.
         self.restless: set[ObjectKey] = set()
-        #: Objects that do not decode, with the reason.
-        self.malformed: dict[ObjectKey, str] = {}
 
     def run_of(self, key: ObjectKey) -> RunOf:
         """Return the name of an object's runs."""
@@ -56,12 +87,15 @@ class PlannedController(Controller[K]):
         if self.run_counts_by_key.get(key, 0) >= MOST_RUNS:
             self.restless.add(key)
             return
-        self._changes_before[key] = self._counts(key)
+        runs, before = self.run_counts_by_key.get(key, 0), self._counts(key)
         token = current_run.set(self.run_of(key))
         try:
             await super()._process(request)
         finally:
             current_run.reset(token)
+            # A key may be held back, or be an echo of its own finalizer: only a run counts.
+            if self.run_counts_by_key.get(key, 0) > runs:
+                self._changes_before[key] = before
 
     def _counts(self, key: ObjectKey) -> tuple[int, int]:
         return self._log.counts.get(self.run_of(key), 0), self._log.total
@@ -87,6 +121,8 @@ class PlannedController(Controller[K]):
             return False
         own, all_ = self._counts(key)
         own_before, all_before = self._changes_before.get(key, (0, 0))
+        if reconcile.result is Result.CONFLICT:
+            return True
         if reconcile.result in _WORTH_ANOTHER_TRY:
             return all_ > all_before
-        return reconcile.next.at is not None and own > own_before
+        return reconcile.again_after is not None and own > own_before

@@ -25,6 +25,7 @@ from steersman.controller.options import ControllerOptions, EventKind
 from steersman.errors import ConfigError, Forbidden, SteersmanError, WaitTimeout
 from steersman.history.history import History, HistoryLimits
 from steersman.history.records import Reconcile, Result
+from steersman.history.redaction import SecretMemory
 from steersman.informer.informer import Informer
 from steersman.informer.informers import Informers
 from steersman.informer.list_watch_driver import ApiConnection
@@ -52,6 +53,10 @@ _log = logging.getLogger("steersman.planning")
 
 #: Looks in a row without a change that count as rest, and seconds between looks.
 _REST_LOOKS, _REST_PAUSE = 3, 0.005
+#: Steps of the event loop between two looks: the way from a write to the queue is shorter.
+_STEPS = 20
+#: Looks without any progress after which a run that no time passes for counts as stuck.
+_STUCK_LOOKS = 2000
 _ONLY_LISTENERS = HistoryLimits(per_object=1, records=1)
 
 #: Called with the number of objects planned so far, and of those known.
@@ -75,6 +80,8 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
     definitions: bool = True
     #: Seconds that caches get to sync.
     sync_timeout: float = 120.0
+    #: Seconds that one run may take: one that waits for what never happens in a plan must end.
+    run_timeout: float = 60.0
     #: Makes the hashes of Secrets comparable between two plans; random if empty.
     hash_key: bytes = b""
 
@@ -106,7 +113,7 @@ async def make_plan(  # noqa: PLR0913 - the collaborators of a plan, by name
             raise ConfigError(f"operator {operator.name!r} cannot be planned: {operator.not_planned}")
     planner = _Planner(operators, transport, options or PlanOptions(), clock=clock, services=services)
     if pause is not None:
-        planner.pause = pause
+        planner.use_pause(pause)
     planner.on_progress = on_progress
     return await planner.run()
 
@@ -136,10 +143,18 @@ class _Planner:
         self._transport = PlanningTransport(self._live, self._shadow, self._writes)
         self._connection = ApiConnection(self._transport, clock, Randomness())
         self._controllers: list[PlannedController[Any]] = []
+        self._secrets = SecretMemory()
         self._notes: dict[str, None] = {}
         self._left_out: set[tuple[str, ObjectKey]] = set()
         self.pause: Callable[[], Awaitable[None]] = lambda: clock.sleep(_REST_PAUSE)
         self.on_progress: Progress = lambda *_: None
+        #: Whether a clock that stands still is used.
+        self._stands_still = False
+
+    def use_pause(self, pause: Callable[[], Awaitable[None]]) -> None:
+        """Use a function that runs other tasks while no time passes."""
+        self.pause = pause
+        self._stands_still = True
 
     async def run(self) -> Plan:
         """Plan the definitions, run the controllers to rest, and return the difference."""
@@ -162,6 +177,7 @@ class _Planner:
             await self._sync()
             await stack.enter_async_context(background(self._run_controllers(), name="controllers"))
             await self._rest()
+            self._check_names()
         return self._plan(self._clock.monotonic() - started)
 
     async def _plan_definitions(self) -> None:
@@ -170,7 +186,11 @@ class _Planner:
         transport = PlanningTransport(self._live, self._shadow, offline)
         for definition in definitions_of(kind for operator in self._operators for kind in operator.kinds):
             client = Client(transport, field_manager=self._operators[0].name, clock=self._clock)
-            applied = await apply_definition(client, definition, is_converted=False)
+            try:
+                applied = await apply_definition(client, definition, is_converted=False)
+            except Forbidden as error:
+                self._notes[f"{definition.name} is not compared with that of the cluster: {error}"] = None
+                continue
             before = self._shadow.log.before.get(Place(DEFINITION_RESOURCE, "", applied.name), b"")
             if before is None or (before and decode_json(before)["spec"] != applied.content["spec"]):
                 self._writes.local_resources.add(applied.name)
@@ -189,9 +209,10 @@ class _Planner:
             carry_out=self._services.carry_out,
             namespaces=self._options.namespaces,
             history=history,
+            secrets=self._secrets,
         )
         controller = PlannedController(
-            _selected(reconciler, self._options.selector), options, self._shadow.log, self._chooser(reconciler)
+            _limited(reconciler, self._options), options, self._shadow.log, self._chooser(reconciler)
         )
         history.listen(controller.ended)
         controller.attach()
@@ -199,10 +220,8 @@ class _Planner:
 
     def _chooser(self, reconciler: Reconciler[Any]) -> Callable[[ObjectKey], bool]:
         """Return the function that decides which objects of a reconciler are planned."""
-        resource = reconciler.resource
-        kinds = {resource.gvk.kind.lower(), resource.plural, resource.singular, *resource.short_names}
         named = self._options.objects
-        names = {name for kind, name in named if kind.lower() in kinds}
+        names = {name for kind, name in named if kind.lower() in _names_of(reconciler)}
         limit = self._options.limit
         chosen: set[ObjectKey] = set()
 
@@ -216,6 +235,19 @@ class _Planner:
             return True
 
         return choose
+
+    def _check_names(self) -> None:
+        """Raise ``ConfigError`` for an object that was named, but not found."""
+        for kind, name in self._options.objects:
+            found = [one for one in self._controllers if kind.lower() in _names_of(one.reconciler)]
+            if not found:
+                known = ", ".join(one.reconciler.resource.gvk.kind for one in self._controllers)
+                raise ConfigError(f"{kind}/{name}: the operator does not reconcile {kind!r}, only {known}")
+            if not any(key.name == name for one in found for key in one.last):
+                place = (
+                    f"namespace {', '.join(self._options.namespaces)}" if self._options.namespaces else "any namespace"
+                )
+                raise ConfigError(f"{kind}/{name}: there is no such object in {place}")
 
     def _note_what_is_left_out(self) -> None:
         for operator in self._operators:
@@ -246,18 +278,33 @@ class _Planner:
 
     async def _rest(self) -> None:
         """Wait until nothing would change any more."""
-        quiet, version = 0, -1
+        quiet = same = 0
+        progress = (-1, -1)
         while True:
             await self.pause()
+            await _steps()
             self.on_progress(sum(len(one.last) for one in self._controllers), self._known())
-            now = self._shadow.server.objects.version
-            quiet = quiet + 1 if now == version and self._is_idle() else 0
-            version = now
+            now = self._progress()
+            same = same + 1 if now == progress else 0
+            quiet = quiet + 1 if same and self._is_idle() else 0
+            progress = now
+            self._check_stuck(same)
             if quiet >= _REST_LOOKS:
                 due = [controller.run_again() for controller in self._controllers]
                 if not any(due):
                     return
                 quiet = 0
+
+    def _progress(self) -> tuple[int, int]:
+        """Return numbers that change with every write and every run."""
+        return self._shadow.server.objects.version, sum(one.run_counts[0] for one in self._controllers)
+
+    def _check_stuck(self, looks: int) -> None:
+        """Raise ``WaitTimeout`` if the clock stands still and a run waits for it."""
+        if looks < _STUCK_LOOKS or not self._stands_still or self._is_idle():
+            return
+        running = [f"{one.reconciler.name}: {one.queue!r}" for one in self._controllers if not one.queue.is_idle]
+        raise WaitTimeout(f"a run waits for time to pass, and none does in a plan: {'; '.join(running)}")
 
     def _is_idle(self) -> bool:
         busy = self._live.pending or self._shadow.server.hub.has_news
@@ -270,19 +317,17 @@ class _Planner:
     # The result.
 
     def _plan(self, seconds: float) -> Plan:
-        assembly = Assembly(self._shadow, Redaction(self._options.hash_key or None))
+        assembly = Assembly(self._shadow, Redaction(self._secrets, self._options.hash_key))
         changes = assembly.changes_by_run()
         calls: dict[RunOf | None, list[MissedCall]] = {}
         for call in self._services.calls:
             calls.setdefault(call.run, []).append(call)
         objects = [
-            _planned(controller, key, changes, calls)
-            for controller in self._controllers
-            for key in dict.fromkeys([*controller.last, *controller.restless])
+            _planned(controller, key, changes, calls) for controller in self._controllers for key in controller.last
         ]
-        for reason in dict.fromkeys(self._shadow.log.judged_locally.values()):
-            if "webhook" in reason:
-                self._notes[f"judged without admission webhooks: {reason}"] = None
+        for reason in self._shadow.log.judged_locally.values():
+            if reason.startswith("webhook "):
+                self._notes[f"some writes were judged by the embedded API server: {reason}"] = None
         return Plan(
             operators=tuple(operator.name for operator in self._operators),
             objects=tuple(sorted(objects, key=lambda one: (one.object.kind, one.object))),
@@ -331,17 +376,32 @@ def _custom_kinds(operators: Iterable[Operator]) -> list[type[KubeObject]]:
     return list(found)
 
 
-def _selected(reconciler: Reconciler[Any], selector: str) -> Reconciler[Any]:
-    """Return a reconciler that is limited to objects with these labels."""
-    if not selector:
-        return reconciler
-    both = ",".join(one for one in (reconciler.options.selector, selector) if one)
+def _names_of(reconciler: Reconciler[Any]) -> frozenset[str]:
+    """Return the names of a reconciled kind, as people write them for kubectl."""
+    resource = reconciler.resource
+    names = (resource.gvk.kind.lower(), resource.plural, resource.singular, *resource.short_names)
+    return frozenset({*names, f"{resource.plural}.{resource.gvk.group}"})
+
+
+async def _steps() -> None:
+    """Run some steps of the event loop, without time passing."""
+    loop = asyncio.get_running_loop()
+    for _ in range(_STEPS):
+        turned = loop.create_future()
+        loop.call_soon(turned.set_result, None)
+        await turned
+
+
+def _limited(reconciler: Reconciler[Any], options: PlanOptions) -> Reconciler[Any]:
+    """Return a reconciler that is limited to the chosen labels, and whose runs end in time."""
+    both = ",".join(one for one in (reconciler.options.selector, options.selector) if one)
+    timeout = min(reconciler.options.timeout or options.run_timeout, options.run_timeout)
     limited: Reconciler[Any] = Reconciler(
         reconciler.name,
         reconciler.kind,
         reconciler.function,
         finalizer=reconciler.finalizer,
-        options=replace(reconciler.options, selector=both),
+        options=replace(reconciler.options, selector=both, timeout=timeout),
     )
     limited.cleanup_function, limited.error_function = reconciler.cleanup_function, reconciler.error_function
     return limited

@@ -2,7 +2,8 @@
 
 A call that is not made has no real answer. It is answered as one that was accepted and returned nothing (202, or
 ``None`` for an external write), because an exception would end the run, and the plan of everything after it. An
-operator whose next steps depend on the answer declares a double: ``operator.plan_service``.
+operator whose next steps depend on the answer says what it would be: by ``operator.plan_service``, and ``planned=`` of
+an external write.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

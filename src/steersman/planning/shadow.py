@@ -71,11 +71,24 @@ class Shadow:
         await self._load_object(definitions, place)
         record = self.record(place)
         definition = self._definitions.get(place.name) if record is None else record.decode()
+        if definition is None:
+            definition = await self._discovered_definition(info)
         if definition is not None:
             spec = {key: value for key, value in definition["spec"].items() if key != "conversion"}
             spec["versions"] = [{**one, "storage": one["name"] == info.version} for one in spec["versions"]]
             if any(one["storage"] for one in spec["versions"]):
                 self.server.serve_definition({**definition, "spec": spec})
+
+    async def _discovered_definition(self, info: RequestInfo) -> JsonObject | None:
+        """Return a definition without rules for a kind that is served, but whose definition cannot be read."""
+        path = f"/apis/{info.group}/{info.version}"
+        response = await self._live.request(Request("GET", path, _JSON))
+        try:
+            resources = decode_json(body_of(response)).get("resources") or []
+        except ApiError:
+            return None
+        found = {one["name"]: one for one in resources}
+        return None if info.resource not in found else _permissive_definition(info, found)
 
     async def load(self, info: RequestInfo, served: ServedResource, query: Query) -> Response | None:
         """Read what a request is about from the live cluster; return the live server's answer if it refuses."""
@@ -210,6 +223,22 @@ class Shadow:
         if place.namespace:
             root = f"{root}/namespaces/{quote(place.namespace)}"
         return f"{root}/{served.plural}{f'/{quote(place.name)}' if place.name else ''}"
+
+
+def _permissive_definition(info: RequestInfo, resources: Mapping[str, JsonObject]) -> JsonObject:
+    """Return a definition that accepts any object of a discovered resource."""
+    resource = resources[info.resource]
+    version = {
+        "name": info.version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+        "subresources": {"status": {}} if f"{info.resource}/status" in resources else {},
+    }
+    names = {"plural": info.resource, "kind": resource["kind"], "singular": resource.get("singularName") or ""}
+    scope = "Namespaced" if resource.get("namespaced") else "Cluster"
+    spec = {"group": info.group, "names": names, "scope": scope, "versions": [version]}
+    return {"metadata": {"name": f"{info.resource}.{info.group}"}, "spec": spec}
 
 
 def _selection(query: Query) -> str:

@@ -44,6 +44,8 @@ class PlanningTransport:
             return Response(201, _JSON, request.body)
         served = None if info is None or info.subresource in _LIVE_PARTS else await self._shadow.served(info)
         if info is None or served is None or (served.builtin and info.group in _REVIEW_GROUPS):
+            if not is_read and self._writes.is_offline:
+                raise NotPlanned(f"{request.method} {path} cannot be judged without the cluster")
             return await self._live.request(request if is_read else as_dry_run(request), timeout=timeout)
         if not is_read:
             _check_is_planned(info)

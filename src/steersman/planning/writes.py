@@ -9,6 +9,7 @@ A dry run of the live server knows its own resource versions only, so a precondi
 translated. A precondition that does not fit the shadow is a conflict, and not worth a request.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -25,11 +26,11 @@ from steersman.planning.shadow import Shadow, metadata_of
 from steersman.protocol.http import Request, Response
 from steersman.transport.base import Transport
 
-_JSON: Final = [("content-type", "application/json")]
 _FAILURE: Final = 400
-_CONFLICT: Final = 409
+_FORBIDDEN, _CONFLICT = 403, 409
+_PASSED_ON: Final = frozenset({"content-type", "warning"})
 #: What a server says about a webhook that cannot be asked in a dry run.
-_NO_DRY_RUN: Final = b"does not support dry run"
+_NO_DRY_RUN: Final = re.compile(r'webhook "([^"]*)" does not support dry run')
 _VERSION_POINTER: Final = "/metadata/resourceVersion"
 
 
@@ -59,6 +60,11 @@ class PlannedWrites:
         #: Resources whose definition differs in the plan: the live server would judge them by the old one.
         self.local_resources: set[str] = set()
 
+    @property
+    def is_offline(self) -> bool:
+        """Whether no dry runs are sent."""
+        return self._live is None
+
     async def send(self, request: Request, info: RequestInfo, served: ServedResource, query: Query) -> Response:
         """Carry out a write in the shadow and return the answer that a server would give."""
         body = _decoded(request.body)
@@ -71,22 +77,24 @@ class PlannedWrites:
             refusal = await self._shadow.load(
                 RequestInfo(info.group, info.version, info.resource, place.namespace, name), served, query
             )
-            if refusal is not None:
+            # Not every operator may read what it creates; whether the name is taken, the dry run tells.
+            is_blind_create = request.method == "POST" and not info.subresource
+            if refusal is not None and not (is_blind_create and refusal.status == _FORBIDDEN):
                 return refusal
-        response = await self._judged(Write(request, info, served, query, place, body))
+        response = await self._checked(Write(request, info, served, query, place, body))
         if request.method == "DELETE" and name:
             await self._cascade.begin_foreground(place)
         await self._cascade.run()
         return response
 
-    async def _judged(self, write: Write) -> Response:
+    async def _checked(self, write: Write) -> Response:
         judge = self._judge_of(write)
         live = None if judge is None else _as_live(write, self._shadow)
         if judge is None or live is None:
             return await self._by_shadow(write)
         answer = await judge.request(as_dry_run(live))
         if answer.status >= _FAILURE:
-            return await self._refused(write, answer)
+            return await self._rejected(write, answer)
         if self._is_laid(write, answer):
             return self._lay(write, answer)
         return await self._by_shadow(write)
@@ -95,12 +103,12 @@ class PlannedWrites:
         """Return the live server if it can judge a write; note the reason if it cannot."""
         if self._live is None or "dryRun" in write.query:
             return None
-        reason = self._not_judged(write)
+        reason = self._not_checked(write)
         if reason:
             self._shadow.log.judged_locally.setdefault(write.place, reason)
         return None if reason else self._live
 
-    def _not_judged(self, write: Write) -> str:
+    def _not_checked(self, write: Write) -> str:
         """Return why the live server cannot judge a write; empty if it can."""
         log, place = self._shadow.log, write.place
         if place.resource in self.local_resources:
@@ -115,9 +123,9 @@ class PlannedWrites:
             return "it was written before in this plan"
         return ""
 
-    async def _refused(self, write: Write, answer: Response) -> Response:
-        if _NO_DRY_RUN in answer.body:
-            self._shadow.log.judged_locally[write.place] = "a webhook does not support dry runs"
+    async def _rejected(self, write: Write, answer: Response) -> Response:
+        if (unable := _NO_DRY_RUN.search(_message(answer))) is not None:
+            self._shadow.log.judged_locally[write.place] = f"webhook {unable[1]} does not support dry runs"
             return await self._by_shadow(write)
         if answer.status == _CONFLICT and not self._shadow.log.is_changed(write.place) and write.place.name:
             # The live object may have changed since it was read: the next run is to see it.
@@ -138,16 +146,21 @@ class PlannedWrites:
         document: JsonObject = decode_json(answer.body)
         record = self._shadow.record(write.place) if write.place.name else None
         if record is not None and without_bookkeeping(record.decode()) == without_bookkeeping(document):
-            return Response(answer.status, _JSON, self._shadow.server.objects.raw(write.served, record))
+            return _answered(answer, self._shadow.server.objects.raw(write.served, record))
         metadata = metadata_of(document)
         place = Place(write.served.stored_as, metadata.get("namespace") or "", metadata["name"])
         self._touched.add((place, write.info.subresource))
-        return Response(answer.status, _JSON, self._shadow.lay(write.served, document))
+        return _answered(answer, self._shadow.lay(write.served, document))
 
     async def _by_shadow(self, write: Write) -> Response:
         if write.place.name:
             self._touched.add((write.place, write.info.subresource))
         return await self._shadow.transport.request(write.request)
+
+
+def _answered(answer: Response, body: bytes) -> Response:
+    """Return the live server's answer, with its warnings, for an object as the shadow has it."""
+    return Response(answer.status, [one for one in answer.headers if one[0] in _PASSED_ON], body)
 
 
 def _as_live(write: Write, shadow: Shadow) -> Request | None:
@@ -190,6 +203,11 @@ def _with_pointer(operation: Any, translate: Callable[[Any], str | None]) -> Any
         return operation
     version = translate(operation["value"])
     return _STALE if version is None else {**operation, "value": version}
+
+
+def _message(answer: Response) -> str:
+    status = _decoded(answer.body)
+    return str(status.get("message", "")) if isinstance(status, dict) else ""
 
 
 def _decoded(body: bytes) -> Any:

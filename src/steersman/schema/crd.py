@@ -169,7 +169,7 @@ def _names(kinds: tuple[CustomClass, ...]) -> JsonObject:
     return names
 
 
-def _told(errors: list[FieldError], origins: list[dict[str, Origin]]) -> str:
+def _described(errors: list[FieldError], origins: list[dict[str, Origin]]) -> str:
     """Write errors of a server in terms of the classes that they come from."""
     lines = []
     for error in errors:
@@ -225,7 +225,7 @@ def crd_of(*kinds: CustomClass) -> JsonObject:
         },
     }
     if errors := validate_crd(crd).errors:
-        raise DeclarationError(_told(errors, origins))
+        raise DeclarationError(_described(errors, origins))
     return crd
 
 

@@ -78,7 +78,7 @@ class Versions:
                 take_kept(given, annotation_of(version.gvk.group, version.gvk.version))
             if lost := lost_fields(given, back, source.kind):
                 why = f"{', '.join(lost)} would be lost"
-                raise ConversionError(f"{_told(document)} cannot become {self.hub.gvk.version}: {why}")
+                raise ConversionError(f"{_name_of(document)} cannot become {self.hub.gvk.version}: {why}")
         return made
 
     def carry(self, document: JsonObject, api_version: str) -> JsonObject:
@@ -89,7 +89,7 @@ class Versions:
             for here, there, conversion in self._way(source, target):
                 made = self._step(made, here, there, conversion)
         except ConversionError as error:
-            raise ConversionError(f"{_told(document)} cannot become {target.gvk.version}: {error}") from error
+            raise ConversionError(f"{_name_of(document)} cannot become {target.gvk.version}: {error}") from error
         return made
 
     def find(self, api_version: str) -> Version:
@@ -160,7 +160,7 @@ def _copied(document: JsonObject) -> JsonObject:
     return copy
 
 
-def _told(document: JsonObject) -> str:
+def _name_of(document: JsonObject) -> str:
     """Return the name of an object for messages."""
     metadata = document.get("metadata") or {}
     place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""

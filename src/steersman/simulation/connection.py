@@ -6,6 +6,7 @@ any more, in either direction, and nothing is answered: as when the process is g
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Never, TypeVar
@@ -180,7 +181,11 @@ class Connection:
             return app.handle(request, exchange)
         self._trace(f"{request.method} {request.target}")
         traced = InterceptedExchange(exchange, lambda response: self._respond(exchange, response))
-        fault = self._note_read(path) if request.method in SAFE_METHODS else self._note_write(request, path)
+        is_external = app is not self._network.server
+        if request.method in SAFE_METHODS:
+            fault = self._note_read(path, is_external=is_external)
+        else:
+            fault = self._note_write(request, path, is_external=is_external)
         if self.is_cut:
             return None
         if fault is not None:
@@ -195,18 +200,18 @@ class Connection:
     def _trace(self, text: str) -> None:
         self._network.trace(f"{self._instance} {text}")
 
-    def _note_read(self, path: str) -> Fault | None:
+    def _note_read(self, path: str, *, is_external: bool) -> Fault | None:
         recording = self._network.recording
-        step = ReadStep(len(recording.reads) + 1, self._instance, path)
+        step = ReadStep(len(recording.reads) + 1, self._instance, path, is_external)
         recording.reads.append(step)
         return self._network.fault_at(step)
 
-    def _note_write(self, request: Request, path: str) -> Fault | None:
+    def _note_write(self, request: Request, path: str, *, is_external: bool) -> Fault | None:
         recording = self._network.recording
         number = len(recording.writes) + 1
         body = b"" if is_confidential(request.target) else request.body
         now, has_objects = self._network.clock.monotonic(), self._network.has_objects()
-        step = WriteStep(number, self._instance, request.method, path, now, body, has_objects)
+        step = WriteStep(number, self._instance, request.method, path, now, body, has_objects, is_external)
         recording.writes.append(step)
         if holder := self._holder():
             self._network.deposed_writes.append(f"write {number}, {step}, although {holder} holds the lease")
@@ -218,7 +223,7 @@ class Connection:
         """Carry out a write to another system; crashes strike it as any other."""
         if self.is_cut:
             return await _silence()
-        fault = self._note_write(Request("CALL", write), write)
+        fault = self._note_write(Request("CALL", write), write, is_external=True)
         kind = fault.kind if fault is not None else ""
         if fault is not None and kind in {"crash-before", "crash-after"}:
             self._network.strikes(fault)
@@ -341,7 +346,11 @@ class Connection:
             watch.abort()
 
     def _respond_late(self, exchange: InterceptedExchange, response: Response) -> None:
-        self.later(_SLOW, lambda: exchange.respond(response))
+        def respond() -> None:
+            with suppress(RuntimeError):  # the caller has given up meanwhile
+                exchange.respond(response)
+
+        self.later(_SLOW, respond)
 
     def _lose_all(self, exchange: InterceptedExchange) -> None:
         self._cut_off()

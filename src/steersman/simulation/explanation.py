@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from steersman.history.explanation import reconcile_lines
 from steersman.simulation.oracles import Finding, Reference
 from steersman.simulation.plans import Fault, Plan
 from steersman.simulation.recording import Recording, WriteStep
@@ -10,6 +11,8 @@ from steersman.simulation.run import Outcome
 
 #: How many writes after a fault are told.
 _MOST_WRITES = 8
+#: How many reconciles are told.
+_MOST_RECONCILES = 4
 
 
 def explain(reference: Reference, plan: Plan, findings: list[Finding], outcome: Outcome | None) -> str:
@@ -18,7 +21,18 @@ def explain(reference: Reference, plan: Plan, findings: list[Finding], outcome: 
     lines = [line for fault in plan.faults for line in _fault(fault, recorded)]
     if outcome is not None:
         lines += _consequences(plan, recorded, outcome.recording)
-    return "\n".join([*lines, *map(str, findings)])
+    lines += map(str, findings)
+    return "\n".join([*lines, *_last_reconciles(outcome)] if outcome is not None else lines)
+
+
+def _last_reconciles(outcome: Outcome) -> Iterator[str]:
+    """Yield what the operator did last, and why, from its history."""
+    last = sorted(outcome.reconciles, key=lambda reconcile: reconcile.started)[-_MOST_RECONCILES:]
+    if last:
+        yield "the last reconciles, from the history of the operator:"
+    for reconcile in last:
+        yield f"  {reconcile.object}"
+        yield from (f"  {line}" for line in reconcile_lines(reconcile, reconcile.started))
 
 
 def _fault(fault: Fault, recorded: Recording) -> Iterator[str]:

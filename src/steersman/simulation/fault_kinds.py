@@ -26,16 +26,29 @@ class FaultKind(Struct, frozen=True, kw_only=True):
     text: str
     #: What the operator may do more often than without the fault.
     repeats: Repeats = "nothing"
+    #: Whether only an API server does so: in another service the same status is an answer of its own, not a fault.
+    is_of_api_server: bool = False
     #: Whether two replicas with leader election are needed.
     replicas: int = 1
     #: Why it is not tried unless asked for by its name; empty for all others.
     exotic: str = ""
 
 
+_OF_API_SERVER = frozenset({"conflict", "competing-write", "forbidden", "unauthorized", "read-unauthorized"})
+
+
 def _kind(
     name: str, number: str, place: Place, text: str, *, repeats: Repeats = "nothing", replicas: int = 1
 ) -> FaultKind:
-    return FaultKind(name=name, number=number, place=place, text=text, repeats=repeats, replicas=replicas)
+    return FaultKind(
+        name=name,
+        number=number,
+        place=place,
+        text=text,
+        repeats=repeats,
+        is_of_api_server=name in _OF_API_SERVER,
+        replicas=replicas,
+    )
 
 
 _ALL = (

@@ -12,6 +12,8 @@ from typing import TypeAlias
 from steersman.concurrency import background, wait_ready
 from steersman.controller.reports.failures import ReconcileFailure
 from steersman.errors import LeadershipLost, SteersmanError
+from steersman.history.history import History
+from steersman.history.records import Reconcile, Result
 from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.leader.lease import LeaseTiming
 from steersman.manager.manager import Manager, ManagerOptions
@@ -37,6 +39,8 @@ _TIMING = LeaseTiming(retry=5.0)
 #: Virtual seconds until a process that ended is started again, and how often that is done.
 _RESTART_DELAY = 1.0
 _MOST_RESTARTS = 20
+#: How many reconciles of an instance are kept for explanations.
+_RECONCILES = 5
 
 
 class OperatorFactory:
@@ -119,6 +123,11 @@ class Instance:
         """Whether it has nothing to do."""
         return self._manager.is_idle
 
+    @property
+    def history(self) -> History:
+        """What it has done."""
+        return self._manager.history
+
     async def run(self) -> None:
         """Run until it crashes, is asked to stop, or loses leadership; when cancelled, the end is a crash."""
         try:
@@ -163,6 +172,9 @@ class Replica:
         self.failures: list[ReconcileFailure] = []
         #: Why processes ended by themselves.
         self.exits: list[str] = []
+        #: The last reconciles of each instance, and why any of them gave up, by object.
+        self.reconciles: list[Reconcile] = []
+        self.given_up: dict[str, str] = {}
         #: The old state that the next instance reads.
         self.next_view: View | None = None
 
@@ -200,6 +212,13 @@ class Replica:
             f"the operator ended {_MOST_RESTARTS} times: {self.exits[-1] if self.exits else 'crashed'}"
         )
 
+    def _note_history(self, history: History) -> None:
+        self.reconciles += history.newest(_RECONCILES)
+        for last in history.each_last():
+            self.given_up.pop(str(last.object), None)
+            if last.result is Result.GAVE_UP:
+                self.given_up[str(last.object)] = last.reason
+
     async def _live(self) -> None:
         if len(self.network.recording.writes) >= self.network.most_writes:
             raise WriteStorm(
@@ -220,6 +239,7 @@ class Replica:
                 self.exits.append(f"{type(error).__name__}: {error}")
                 self.network.trace(f"{self.identity} ended")
             finally:
+                self._note_history(self.instance.history)
                 self.instance = None
                 self.webhooks.wait_for_next()
         await self.cluster.clock.sleep(_RESTART_DELAY)

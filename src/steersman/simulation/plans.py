@@ -15,7 +15,7 @@ from msgspec import Struct
 from steersman.errors import ConfigError
 from steersman.randomness import Randomness
 from steersman.simulation.fault_kinds import KINDS, FaultKind, Place, Repeats
-from steersman.simulation.recording import EventStep, Recording, WriteStep
+from steersman.simulation.recording import EventStep, ReadStep, Recording, WriteStep
 
 #: How many later events of the same object a watch may miss in one plan.
 _MOST_MISSED = 3
@@ -157,31 +157,39 @@ def _faults(recording: Recording, kind: FaultKind) -> Iterator[Fault]:
     if special is not None:
         yield from special(recording, kind)
     else:
-        yield from (Fault(kind.name, kind.place, number) for number in range(1, _steps(recording, kind.place) + 1))
+        yield from (Fault(kind.name, kind.place, number) for number in _steps(recording, kind))
 
 
-def _steps(recording: Recording, place: Place) -> int:
-    """Return the number of steps of a sort."""
-    match place:
+def _steps(recording: Recording, kind: FaultKind) -> list[int]:
+    """Return the numbers of the steps at which a kind of fault can strike."""
+    match kind.place:
         case "write":
-            return len(recording.writes)
+            return [step.number for step in recording.writes if _can_strike(kind, step)]
         case "read":
-            return len(recording.reads)
+            return [step.number for step in recording.reads if _can_strike(kind, step)]
         case "event":
-            return len(recording.events)
+            return [step.number for step in recording.events]
         case "call":
-            return len(recording.calls)
+            return [step.number for step in recording.calls]
         case "rest":
-            return len(recording.rests)
+            return [step.number for step in recording.rests]
         case "seed":
-            return _ORDERS
+            return list(range(1, _ORDERS + 1))
         case _:
-            assert_never(place)
+            assert_never(kind.place)
+
+
+def _can_strike(kind: FaultKind, step: WriteStep | ReadStep) -> bool:
+    if isinstance(step, WriteStep) and step.method == "CALL":
+        return kind.name in {"crash-before", "crash-after"}  # a function, not a request: nothing answers
+    return not (step.is_external and kind.is_of_api_server)
 
 
 def _on_named(recording: Recording, kind: FaultKind) -> Iterator[Fault]:
     """Yield the writes to named objects: only those can another client change before."""
-    yield from (Fault(kind.name, "write", step.number) for step in recording.writes if step.has_name)
+    yield from (
+        Fault(kind.name, "write", step.number) for step in recording.writes if step.has_name and not step.is_external
+    )
 
 
 def _with_objects(recording: Recording, kind: FaultKind) -> Iterator[Fault]:

@@ -22,15 +22,16 @@ def reject_running_loop() -> None:
 
 
 @contextmanager
-def quiet_logs() -> Iterator[None]:
-    """Silence the operator: a thousand faults would fill the log."""
-    logger = logging.getLogger("steersman")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
+def quiet_logs(*names: str) -> Iterator[None]:
+    """Silence loggers, by default that of the operator: a thousand faults would fill the log."""
+    before = {name: logging.getLogger(name).level for name in names or ("steersman",)}
+    for name in before:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
 
 
 @contextmanager

@@ -28,6 +28,8 @@ class WriteStep(Struct, frozen=True):
     body: bytes = b""
     #: Whether there are objects of users at that time.
     has_objects: bool = False
+    #: Whether it goes to another system than the API server.
+    is_external: bool = False
 
     def __repr__(self) -> str:
         return f"<WriteStep {self.number} {self.method} {self.target}>"
@@ -49,6 +51,8 @@ class ReadStep(Struct, frozen=True):
     number: int
     instance: int
     target: str
+    #: Whether it goes to another system than the API server.
+    is_external: bool = False
 
 
 class EventStep(Struct, frozen=True):

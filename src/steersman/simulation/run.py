@@ -8,6 +8,7 @@ from steersman.apiserver.storage.history import Event
 from steersman.concurrency import background
 from steersman.controller.reports.failures import ReconcileFailure
 from steersman.errors import Conflict, NotFound
+from steersman.history.records import Reconcile
 from steersman.json_types import JsonObject
 from steersman.simulation.connection import TOUCHED, Network
 from steersman.simulation.event_loop import NotDeterministic, Stuck
@@ -56,6 +57,9 @@ class Outcome:
     leaks: list[str] = field(default_factory=list)
     #: Why processes ended by themselves.
     exits: list[str] = field(default_factory=list)
+    #: The last reconciles, oldest first, and why any of them gave up, by object.
+    reconciles: list[Reconcile] = field(default_factory=list, repr=False)
+    given_up: dict[str, str] = field(default_factory=dict)
     #: The exception with which the scenario ended.
     error: Exception | None = None
 
@@ -140,6 +144,8 @@ class _Run:
         for replica in self._replicas:
             outcome.failures += replica.failures
             outcome.exits += replica.exits
+            outcome.reconciles += replica.reconciles
+            outcome.given_up |= replica.given_up
         await cluster.server.settle()
         return outcome
 

@@ -179,7 +179,7 @@ class _Simulation:
             report.missed.append(plan)
 
     def _tried(self, reference: Reference, plan: Plan, *, twice: bool) -> tuple[Outcome | None, list[Finding]]:
-        outcome, findings = self._judged(reference, plan)
+        outcome, findings = self._checked(reference, plan)
         if twice and outcome is not None:
             again = self._run(plan, self._seed)
             if outcome.recording.digest() != again.recording.digest():
@@ -195,12 +195,12 @@ class _Simulation:
             return plan, outcome, findings
         for fault in plan.faults:
             smaller = Plan(tuple(other for other in plan.faults if other is not fault))
-            less, found = self._judged(reference, smaller)
+            less, found = self._checked(reference, smaller)
             if found:
                 return self._shrunk(reference, smaller, less, found)
         return plan, outcome, findings
 
-    def _judged(self, reference: Reference, plan: Plan) -> tuple[Outcome | None, list[Finding]]:
+    def _checked(self, reference: Reference, plan: Plan) -> tuple[Outcome | None, list[Finding]]:
         try:
             outcome = self._run(plan, self._seed)
         except Stuck as error:

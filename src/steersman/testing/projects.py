@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from steersman.errors import AlreadyExists
+from steersman.json_types import JsonObject
 from steersman.objects.resource import Unstructured
 from steersman.protocol.manifests import load_objects
 from steersman.protocol.options import WriteOptions
@@ -62,19 +63,19 @@ async def replay_readme(
     await replay(edit(transcript) if edit else transcript, folder=copy, environment=environment)
 
 
-def without_descriptions(crd: object) -> object:
+def without_descriptions(crd: JsonObject) -> JsonObject:
     """Return a CRD without its descriptions, to compare what it means with another one's.
 
     A field of an object that is itself named ``description`` is kept.
     """
-    match crd:
-        case dict():
-            return {
-                name: without_descriptions(value)
-                for name, value in crd.items()
-                if name != "description" or not isinstance(value, str)
-            }
-        case list():
-            return [without_descriptions(value) for value in crd]
-        case _:
-            return crd
+    return {
+        name: _without_descriptions(value)
+        for name, value in crd.items()
+        if name != "description" or not isinstance(value, str)
+    }
+
+
+def _without_descriptions(value: object) -> object:
+    if isinstance(value, dict):
+        return without_descriptions(value)
+    return [_without_descriptions(item) for item in value] if isinstance(value, list) else value

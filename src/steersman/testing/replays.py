@@ -319,7 +319,8 @@ def _comparable(value: Any, recording: Recording) -> Any:
     if isinstance(value, dict):
         kept = {name: _comparable(one, recording) for name, one in value.items()}
         if isinstance(kept.get("metadata"), dict):
-            kept["metadata"] = {name: one for name, one in kept["metadata"].items() if name not in _SERVER_FIELDS}
+            metadata = {name: one for name, one in kept.pop("metadata").items() if name not in _SERVER_FIELDS}
+            kept |= {"metadata": metadata} if metadata else {}
         kept.pop("preconditions", None)
         return kept
     if isinstance(value, list):

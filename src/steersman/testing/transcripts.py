@@ -91,13 +91,13 @@ async def replay(
 async def _repeated(step: Step, folder: Path, environment: Mapping[str, str], within: float) -> None:
     output = ""
 
-    async def is_as_told() -> bool:
+    async def is_as_shown() -> bool:
         nonlocal output
         output = await _output(step.command, folder, environment)
         return step.fits(output)
 
     try:
-        await eventually(is_as_told, clock=RealClock(), within=within)
+        await eventually(is_as_shown, clock=RealClock(), within=within)
     except WaitTimeout:
         told = "\n".join(step.expected)
         raise WaitTimeout(f"$ {step.command}\nshould print\n{told}\nand prints\n{output}") from None

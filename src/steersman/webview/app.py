@@ -7,6 +7,7 @@
     GET  /api/objects                           every reconciled object, one line each
     GET  /api/objects/KIND/NAMESPACE/NAME       one object: sentence, next run, tree, timeline
     GET  /api/objects/KIND/NAMESPACE/NAME/yaml  the object itself, only with `Actions`
+    GET  /api/objects/KIND/NAMESPACE/NAME/test  a recorded reconcile as a pytest; ?number=N chooses it
     GET  /api/queues                            queues and caches
     GET  /api/settings                          settings of the run
     GET  /api/stream                            server-sent events: `overview` every two seconds, `changed`
@@ -19,7 +20,7 @@
 
 from collections.abc import Awaitable, Mapping
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote
 
 import msgspec
 from msgspec import Struct, json
@@ -37,6 +38,7 @@ from steersman.webview.documents import (
     object_document,
     overview_document,
     queues_document,
+    saved_test,
 )
 from steersman.webview.files import static_files
 from steersman.webview.kinds import KindLines, kind_lines
@@ -127,7 +129,7 @@ class WebViewApp:
     def _file(self, path: str, request: Request) -> Response:
         refusal = self._options.access.refuse_page(request)
         if refusal is not None:
-            return _refused(refusal)
+            return _rejected(refusal)
         if request.method not in {"GET", "HEAD"}:
             return _not_changed(path, request)
         name = "index.html" if path == "/" else path.removeprefix("/static/")
@@ -141,7 +143,7 @@ class WebViewApp:
         is_action = request.method == "POST" and actions is not None
         refusal = access.refuse_action(request) if is_action else access.refuse_data(request)
         if refusal is not None:
-            exchange.respond(_refused(refusal))
+            exchange.respond(_rejected(refusal))
             return None
         if path in _ACTION_PATHS:
             if actions is None or request.method != "POST":
@@ -152,8 +154,10 @@ class WebViewApp:
             exchange.respond(_not_changed(f"/api/{path}", request))
         elif path == "stream":
             self._stream(request, exchange)
-        elif path.endswith("/yaml") and actions is not None:
+        elif _part_of_object(path) == "yaml" and actions is not None:
             return self._yaml(actions, path, exchange)
+        elif _part_of_object(path) == "test":
+            exchange.respond(self._test(path.removesuffix("/test"), request))
         else:
             exchange.respond(self._page(path))
         return None
@@ -167,6 +171,14 @@ class WebViewApp:
             return _failure(404, f"The web view has no data named /api/{path}.")
         document = object_document(self._source, name)
         return _document(document) if document is not None else _no_object(name)
+
+    def _test(self, path: str, request: Request) -> Response:
+        name = self._object_name(path)
+        if name is None:
+            return _failure(404, f"The web view has no data named /api/{path}/test.")
+        number = parse_qs(request.target.partition("?")[2]).get("number", [""])[0]
+        document = saved_test(self._source, name, number)
+        return _document(document) if document is not None else _failure(404, _not_recorded(name, number))
 
     def _stream(self, request: Request, exchange: Exchange) -> None:
         if request.method == "HEAD":
@@ -264,6 +276,15 @@ class _Text(Struct, frozen=True):
 _decode_text = json.Decoder(_Text).decode
 
 
+def _part_of_object(path: str) -> str:
+    """Return what a path names beside an object; empty for the object itself, which may be called the same."""
+    match path.split("/"):
+        case ["objects", _, _, _, part]:
+            return part
+        case _:
+            return ""
+
+
 def _object_name(path: str) -> ObjectName | None:
     match path.split("/"):
         case ["objects", kind, namespace, name] if kind and namespace and name:
@@ -282,12 +303,17 @@ def _failure(status: int, message: str) -> Response:
     return Response(status, _JSON, json.encode({"error": message}))
 
 
-def _refused(refusal: Refusal) -> Response:
+def _rejected(refusal: Refusal) -> Response:
     return _failure(refusal.status, refusal.message)
 
 
 def _no_object(name: ObjectName) -> Response:
     return _failure(404, f"{name} does not exist, or the operator does not watch it.")
+
+
+def _not_recorded(name: ObjectName, number: str) -> str:
+    what = f"Reconcile {number[:20]}" if number else "A reconcile"
+    return f"{what} of {name} is not recorded: `steer dev` records, and `steer run --record`, the newest ones."
 
 
 def _not_changed(path: str, request: Request) -> Response:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from steersman.history.explanation import next_run, sentence
+from steersman.history.recorded_test import name_of_test, recorded_test
+from steersman.history.recordings import most_telling
 from steersman.history.records import KeyPhase, ObjectName, ObjectView, Reconcile, Result
 from steersman.history.state import (
     CacheState,
@@ -20,6 +22,8 @@ from steersman.history.state import (
 from steersman.webview.actions import Fault
 from steersman.webview.activity import ActivitySlice
 
+#: Stands in a test for an operator whose module is not known.
+_UNKNOWN_OPERATOR = "my_operator.main:operator"
 #: Why an object needs a look, gravest first.
 CONCERNS = ("stuck", "failing", "hot", "deleting", "held", "paused")
 #: Objects of one concern that the overview names; the others are counted.
@@ -77,6 +81,15 @@ class ObjectDocument(Struct, frozen=True, kw_only=True):
     sentence: str
     next_run: str
     tree: Branch | None
+    #: The numbers of the reconciles that can be saved as tests.
+    recorded: list[int]
+
+
+class SavedTest(Struct, frozen=True):
+    """A recorded reconcile as a pytest: the name of the file, and its source."""
+
+    file: str
+    source: str
 
 
 class QueuesDocument(Struct, frozen=True, kw_only=True):
@@ -132,6 +145,18 @@ def object_document(source: Introspection, name: ObjectName) -> ObjectDocument |
         sentence=sentence(view),
         next_run=next_run(view, source.overview().now),
         tree=branch_of(tree) if tree is not None else None,
+        recorded=[one.number for one in source.recordings(name) or ()],
+    )
+
+
+def saved_test(source: Introspection, name: ObjectName, number: str) -> SavedTest | None:
+    """Return a reconcile as a test, the most telling one without a number; ``None`` if it is not recorded."""
+    found = source.recordings(name) or []
+    recording = most_telling(one for one in found if number in ("", str(one.number)))
+    if recording is None:
+        return None
+    return SavedTest(
+        f"test_{name_of_test(recording)}.py", recorded_test(recording, recording.operator or _UNKNOWN_OPERATOR)
     )
 
 

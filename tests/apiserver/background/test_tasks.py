@@ -33,13 +33,13 @@ def test_a_failing_task_does_not_stop_others(caplog: pytest.LogCaptureFixture) -
     """One object that cannot be written must not stop the cleanup of a cluster."""
     tasks, done = BackgroundTasks(), []
 
-    def refused() -> None:
+    def rejected() -> None:
         raise Refusal(422, "Invalid", "no")
 
     def broken() -> None:
         raise KeyError("bug")
 
-    tasks.add("refused", refused)
+    tasks.add("rejected", rejected)
     tasks.add("broken", broken)
     tasks.add("good", lambda: done.append("good"))
     with caplog.at_level(logging.WARNING, "steersman.apiserver"):

@@ -24,7 +24,7 @@ def _rejected(group: str, kind: str, change: dict[str, Any], subresource: str = 
     [("", "Pod", ""), ("apps", "Deployment", "status"), ("batch", "CronJob", "status"), ("events.k8s.io", "Event", "")],
 )
 def test_an_error_is_a_cause_once(group: str, kind: str, subresource: str) -> None:
-    """Several rules find the same; repetition helps nobody who reads the message."""
+    """Several rules find the same; repeating it does not help the reader of the message."""
     change = {"uid": "2", "labels": {"a b": "c"}, "finalizers": ["x.dev/late"]}
     assert sorted(_rejected(group, kind, change, subresource)) == ["finalizers", "labels", "uid"]
 

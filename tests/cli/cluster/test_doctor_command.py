@@ -125,8 +125,8 @@ async def test_the_caches_of_a_running_operator_are_asked_for(tmp_path: Path) ->
     assert others == []
 
 
-def test_what_the_deployed_operator_may_do_is_asked_for(server: RunningServer, project: Path) -> None:
-    """A role that somebody took away stops the operator, and its own log may not even say so."""
+def test_permissions_of_the_deployed_operator_are_checked(server: RunningServer, project: Path) -> None:
+    """A deleted role stops the operator, and its own log may not even say so."""
     del server, project
     steer("deploy", "--yes", "--no-wait")
     account = "system:serviceaccount:fleet-system:fleet"

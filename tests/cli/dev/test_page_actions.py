@@ -1,4 +1,4 @@
-"""What a person can do from the web view of `steer dev`, on a real API server in this process."""
+"""What a user can do from the web view of `steer dev`, on a real API server in this process."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -86,7 +86,7 @@ async def page() -> AsyncIterator[Page]:
 
 @asynccontextmanager
 async def settling(cluster: Cluster, manager: Manager) -> AsyncIterator[None]:
-    """Let `settle` wait for the manager."""
+    """Make `settle` wait for the manager."""
     await cluster.drive(manager.wait_ready())
     with cluster.waiting_for(manager):
         yield
@@ -134,8 +134,8 @@ async def test_an_object_is_created_edited_and_deleted() -> None:
         (SHELF.replace("name: a", "name: a\n  namespace: nowhere"), 'namespaces "nowhere" not found'),
     ],
 )
-async def test_what_the_server_objects_to_is_shown_in_its_own_words(text: str, problem: str) -> None:
-    """A form that validates by itself would be right most of the time."""
+async def test_errors_of_the_server_are_shown_unchanged(text: str, problem: str) -> None:
+    """A form with its own validation would be wrong in some cases."""
     async with page() as at:
         problems = await at.actions.check(text)
         assert problem in " ".join(problems), problems
@@ -145,7 +145,7 @@ async def test_what_the_server_objects_to_is_shown_in_its_own_words(text: str, p
 
 
 async def test_a_run_is_requested_though_the_last_one_gave_up() -> None:
-    """A person who asks for it knows something that the operator does not."""
+    """A user who asks for it knows something that the operator does not."""
     async with page() as at:
         await at.cluster.client.create(Shelf(meta("a", namespace="default"), ShelfSpec(broken=True)))
         await at.cluster.settle()
@@ -158,7 +158,7 @@ async def test_a_run_is_requested_though_the_last_one_gave_up() -> None:
 
 
 async def test_an_object_is_paused_and_resumed() -> None:
-    """By the annotation, as by the command."""
+    """By the annotation, like the command."""
     async with page() as at:
         shelf = await at.cluster.client.create(Shelf(meta("a", namespace="default")))
         assert await at.actions.perform(Pause(A)) == "Shelf default/a is paused."
@@ -173,8 +173,8 @@ async def test_an_object_is_paused_and_resumed() -> None:
             await at.actions.perform(Pause(A._replace(name="b")))
 
 
-async def test_a_timer_of_the_operator_ends_when_its_clock_is_moved() -> None:
-    """What happens in an hour can be seen now."""
+async def test_a_timer_of_the_operator_ends_when_its_clock_is_advanced() -> None:
+    """A user sees now what happens in an hour."""
     async with page() as at:
         await at.cluster.client.create(Shelf(meta("a", namespace="default"), ShelfSpec(size=101)))
         await at.cluster.settle()
@@ -188,7 +188,7 @@ async def test_a_timer_of_the_operator_ends_when_its_clock_is_moved() -> None:
 
 
 @pytest.mark.parametrize("fault", ["forbidden", "internal-error", "request-lost", "response-lost"])
-async def test_a_fault_strikes_one_write_of_the_operator_and_only_that(fault: str) -> None:
+async def test_a_fault_affects_one_write_of_the_operator_only(fault: str) -> None:
     """The writes of the page, of kubectl and of the cluster's controllers are not the operator's."""
     async with page() as at:
         said = await at.actions.perform(InjectFault(fault))
@@ -202,7 +202,7 @@ async def test_a_fault_strikes_one_write_of_the_operator_and_only_that(fault: st
 
 
 async def test_a_conflict_is_resolved_within_the_run() -> None:
-    """``ctx.apply`` looks at the object again and repeats the write: that is what the author sees here."""
+    """``ctx.apply`` reads the object again and repeats the write: the author sees that here."""
     async with page() as at:
         await at.actions.perform(InjectFault("conflict"))
         await at.actions.perform(Apply(SHELF))

@@ -1,4 +1,4 @@
-"""Who may act from the web view: in `steer dev` the page with its token, in `steer run` nobody."""
+"""Who may act from the web view: in `steer dev` the page with its token, in `steer run` no page."""
 
 import os
 import subprocess
@@ -60,8 +60,8 @@ def run_with_view(folder: Path) -> Iterator[View]:
 
 
 @pytest.mark.parametrize("path", ["/api/actions", "/api/check"])
-def test_in_steer_run_nobody_acts(path: str, tmp_path: Path) -> None:
-    """In production the page is safe to open, for everybody who has its address."""
+def test_in_steer_run_no_page_acts(path: str, tmp_path: Path) -> None:
+    """In production the page is safe to open for everyone who has its address."""
     with run_with_view(write_shop(tmp_path / "shop")) as view:
         status, answer = view.post(path, ACTION)
         assert (status, answer["error"]) == (

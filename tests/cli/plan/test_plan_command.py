@@ -133,6 +133,22 @@ def test_a_mistake_is_not_mistaken_for_changes(arguments: list[str], said: str) 
 
 
 @pytest.mark.usefixtures("ships")
+def test_a_plan_has_the_permissions_of_another_user() -> None:
+    """A role that lacks a permission for the new version fails in the plan, and not after the deployment."""
+    account = "system:serviceaccount:default:fleet"
+    found = steer("plan", "--as", account)
+    assert found.exit_code == 1, found.output
+    assert f'User "{account}" cannot' in found.stderr
+    kubectl("create", "clusterrole", "fleet", "--verb=get,list,watch,patch", "--resource=ships,ships/status")
+    kubectl("create", "clusterrole", "maps", "--verb=get,list,watch", "--resource=configmaps")
+    for role in ("fleet", "maps"):
+        kubectl("create", "clusterrolebinding", role, f"--clusterrole={role}", "--serviceaccount=default:fleet")
+    found = steer("plan", "--as", account)
+    assert found.exit_code == 1, found.output
+    assert "cannot patch resource" in found.stdout
+
+
+@pytest.mark.usefixtures("ships")
 def test_deploy_shows_the_plan_before_it_asks() -> None:
     """Also where a context is named: the answer depends on what the plan shows."""
     arguments = ["deploy", "--image", "fleet:1", "--plan", "--no-wait", "--context", "steersman"]

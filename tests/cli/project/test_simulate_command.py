@@ -246,7 +246,10 @@ def test_ctrl_c_prints_what_is_known_and_nothing_else(project: Path) -> None:
     [
         (["simulate", "shelves", "--operator", "shelves:operator"], "is not MODULE:SCENARIO"),
         (["simulate"], "which scenario?"),
-        (["simulate", "shelves:nothing", "--operator", "shelves:operator"], "there is no 'nothing' in shelves"),
+        (
+            ["simulate", "shelves:nothing", "--operator", "shelves:operator"],
+            "Invalid value for MODULE:SCENARIO: the module shelves has no 'nothing'",
+        ),
         (["simulate", "shelves:Shelf", "--operator", "shelves:operator"], "not an async function"),
         (["simulate", "shelves:creation", "--operator", "shelves:Shelf"], "a function without arguments"),
         (["simulate", "shelves:creation", "--operator", "shelves:creation"], "must be an Operator"),

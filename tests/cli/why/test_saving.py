@@ -40,7 +40,7 @@ def steer(*arguments: str) -> Result:
 
 
 def pytest_run(folder: Path, file: str) -> subprocess.CompletedProcess[str]:
-    """Run a saved test in a process of its own, as a user does."""
+    """Run a saved test in a separate process, as a user does."""
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), file]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 - our own command
@@ -100,14 +100,14 @@ def test_recorded_reconciles_are_compared_with_other_code(shop: Path) -> None:
     ],
 )
 def test_a_wrong_use_is_one_sentence(arguments: list[str], said: str) -> None:
-    """Before anything is asked or written."""
+    """Before any request or write."""
     found = steer(*arguments)
     assert found.exit_code == 2
     assert said in found.stderr
     assert "Traceback" not in found.output
 
 
-def test_a_file_that_is_no_export_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_not_an_export_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And exit code 1: code 2 would mean that something differs."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.json").write_text('{"a": 1}')

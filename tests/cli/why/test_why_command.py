@@ -194,7 +194,7 @@ async def test_control_characters_of_a_text_do_not_reach_the_terminal() -> None:
     assert json.loads(printed[2].stdout)["reconciles"][0]["message"] == f"{ESCAPES}\nforged line"
 
 
-async def test_how_long_an_operator_runs_is_said_in_english() -> None:
+async def test_the_uptime_of_an_operator_is_written_in_english() -> None:
     """It said "since 8.5 s"."""
     async with serving(SampleIntrospection()):
         first = (await steer()).stdout.splitlines()[0]

@@ -19,7 +19,7 @@ NAME = ObjectName("Site", "default", "a")
 
 
 def view(*reconciles: Reconcile, exists: bool = True) -> ObjectView:
-    """Make a view of a Site."""
+    """Return a view of a Site."""
     return ObjectView(object=NAME, exists=exists, reconciles=reconciles)
 
 
@@ -47,7 +47,7 @@ def test_the_runs_of_a_restarted_operator_are_new_though_they_are_counted_from_o
     assert any("reconcile 1" in line for line in lines)
 
 
-def test_a_deletion_and_a_new_object_of_the_same_name_are_told() -> None:
+def test_a_deletion_and_a_new_object_of_the_same_name_are_printed() -> None:
     """Silence would mean that nothing happened."""
     following = Following()
     following.take(view(run("a", 1)), STARTED)
@@ -90,12 +90,12 @@ async def lines_until(process: asyncio.subprocess.Process, text: str) -> list[st
 
 @pytest.fixture(autouse=True)
 def own_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Find only operators of the test."""
+    """Limit the search to operators of the test."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
 
 
 async def test_a_restart_of_the_operator_does_not_end_it(tmp_path: Path) -> None:
-    """`steer dev` restarts the operator at every save: that is when its author looks."""
+    """`steer dev` restarts the operator at every save, when its author is watching."""
     source = SampleIntrospection()
     source.add(run("a"))
     async with following_process_of(source, tmp_path) as process:

@@ -62,7 +62,7 @@ async def test_a_key_waits_until_the_cache_has_its_writes() -> None:
 
 
 async def test_a_watch_that_falls_silent_makes_no_second_child() -> None:
-    """The connection lives and the server answers, so only the missing event shows that the watch is dead."""
+    """The connection is open and the server answers, so only the missing event shows that the watch is dead."""
     operator = Operator("silent")
     counts: list[int] = []
 
@@ -82,7 +82,7 @@ async def test_a_watch_that_falls_silent_makes_no_second_child() -> None:
         assert len(cluster.list(ConfigMap)) == 1
 
 
-async def test_a_watch_that_brings_other_events_is_kept_although_one_is_missing() -> None:
+async def test_a_watch_with_other_events_is_kept_although_one_is_missing() -> None:
     """It is only behind; a new watch of an overloaded server would be further behind."""
     operator = Operator("behind")
 
@@ -104,8 +104,8 @@ async def test_a_watch_that_brings_other_events_is_kept_although_one_is_missing(
         assert cluster.faults.watches("/configmaps") == [watch]
 
 
-async def test_a_cache_that_never_catches_up_does_not_hold_a_key_for_ever() -> None:
-    """After ten seconds a run on an old picture is better than none: no watch of this server delivers anything."""
+async def test_a_cache_that_never_catches_up_does_not_block_a_key_forever() -> None:
+    """After ten seconds a run with an old state is better than none: no watch of this server delivers anything."""
     operator = Operator("stuck")
     runs: list[int] = []
 

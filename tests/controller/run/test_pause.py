@@ -92,8 +92,8 @@ def test_a_huge_value_is_quoted_in_part() -> None:
     assert len(pause.message) < 200
 
 
-async def test_a_paused_object_is_left_alone_and_says_so(cluster: Cluster) -> None:
-    """Somebody repairs it by hand: the operator must neither undo that nor hide that it does nothing."""
+async def test_a_paused_object_is_not_reconciled_and_says_so(cluster: Cluster) -> None:
+    """A user repairs it by hand: the operator must neither undo that nor hide that it is paused."""
     async with cluster.running(desk_operator()) as manager:
         desk = await cluster.client.create(Desk(meta("a", namespace="default", annotations={PAUSED: ""})))
         await cluster.settle()

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from steersman import meta
+from steersman.clock import RealClock
 from steersman.errors import ConfigError
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.localcluster.process_node.processes.guardian import VARIABLE
-from steersman.simulation.binaries.command_run import CommandSetup
+from steersman.simulation.binaries.command_run import CommandCluster, CommandSetup
 from steersman.simulation.binaries.command_simulator import Choice, kinds_of, plans_of, simulate_command
 from steersman.simulation.binaries.program import OperatorExited, Program
 from steersman.simulation.plans import Plan
@@ -43,7 +44,7 @@ def setup(manner: str, directory: Path, quiet: float = 1.0) -> CommandSetup:
 
 
 def left_behind(directory: Path) -> list[str]:
-    """Return the processes of simulations in a directory that still run; other tests have their own."""
+    """Return the processes that still run with a kubeconfig in the directory of a test."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -72,11 +73,13 @@ def test_a_correct_program_survives_the_faults_that_the_other_does_not(tmp_path:
     tried = {fault.kind for plan in report.tried for fault in plan.faults}
     assert tried == {"crash-after", "stale-restart", "gateway-timeout"}
     assert report.missed == []
+    # The scenario began when the program was ready, and not while it was being started.
+    assert str(report.reference.outcome.recording.events[0]) == "ADDED configmaps default/a"
     assert left_behind(tmp_path) == []
 
 
 def test_a_program_that_ends_by_itself_is_shown_with_its_last_words(tmp_path: Path) -> None:
-    """The reason is in its log, and nobody else has it."""
+    """The reason is in its log, and nowhere else."""
     with pytest.raises(OperatorExited, match=r"exit code 1; its last log lines:\n  started\n  there is no sky"):
         simulate_command(setup("failing", tmp_path), Choice())
     assert left_behind(tmp_path) == []
@@ -89,8 +92,24 @@ def test_a_program_that_never_asks_for_anything_is_named(tmp_path: Path) -> None
         simulate_command(silent, Choice())
 
 
+async def test_a_fault_that_keeps_the_operator_from_rest_ends_after_a_while(tmp_path: Path) -> None:
+    """With a silent watch an operator may create and lose children without end; no real watch is silent forever."""
+    clock = RealClock()
+    cluster = CommandCluster(clock, replace(setup("careful", tmp_path, quiet=0.01), patience=0.2))
+    ended = []
+
+    def end_faults() -> None:
+        ended.append(clock.monotonic())
+        cluster.traffic.note(clock.monotonic(), "GET /api/v1/pods")
+
+    cluster.end_faults = end_faults
+    cluster.traffic.expect(clock.monotonic())
+    await cluster.wait_rest()
+    assert len(ended) == 1
+
+
 def test_ctrl_c_ends_the_program_and_keeps_what_is_known(tmp_path: Path) -> None:
-    """Whoever has waited long enough wants the results so far, and no processes."""
+    """A user who stops waiting wants the results so far, and no processes."""
 
     def interrupt(report: object, plans: int) -> None:
         del report, plans

@@ -5,6 +5,8 @@ import json
 from steersman import meta
 from steersman.kinds.coordination_v1 import Lease, LeaseSpec
 from steersman.kinds.core_v1 import ConfigMap
+from steersman.objects.identity import GroupVersionKind
+from steersman.objects.resource import Unstructured
 from steersman.protocol.http import Request
 from steersman.simulation.binaries.effects import changes_something
 from steersman.simulation.binaries.elections import end_terms, is_election_request, without_elections
@@ -41,6 +43,23 @@ async def test_an_update_with_the_same_content_changes_nothing() -> None:
         assert not changes_something(cluster.server, Request("GET", f"{MAPS}/a"))
         assert not changes_something(cluster.server, Request("POST", "/api/v1/namespaces/default/pods/a/exec"))
         assert cluster.server.objects.version == version
+
+
+async def test_a_write_that_a_webhook_reviews_counts_as_a_change() -> None:
+    """Whether it changes anything is known only after the webhook has answered; nothing may wait for that here."""
+    webhook = {
+        "name": "a.example.com",
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {"url": "https://127.0.0.1:1/"},
+        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["*"]}],
+    }
+    gvk = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration")
+    async with Cluster.start() as cluster:
+        await cluster.client.create(Unstructured.of(gvk, "a", webhooks=[webhook]))
+        body = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}).encode()
+        request = Request("POST", MAPS, {"content-type": "application/json"}, body)
+        assert changes_something(cluster.server, request)
 
 
 async def test_the_record_of_a_leader_in_a_config_map_is_recognised() -> None:

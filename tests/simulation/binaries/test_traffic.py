@@ -34,7 +34,7 @@ def test_a_request_without_an_answer_is_not_rest() -> None:
 
 
 def test_the_busiest_requests_are_named() -> None:
-    """Whoever waits in vain wants to know for what."""
+    """A user who waits without success needs to know for what."""
     traffic = Traffic(quiet=3.0)
     for second in range(5):
         traffic.note(float(second), "GET /api/v1/pods")

@@ -136,7 +136,7 @@ def remembered_in_memory(is_correct: bool) -> Operator:
 
 
 def label_says_starting(is_correct: bool) -> Operator:
-    """Label a pod as starting, then start it: after a crash the label says that somebody is at it."""
+    """Label a pod as starting, then start it: after a crash the label says that it is being started."""
     operator = Operator("starting")
 
     @operator.reconciler(Database, owns=[ConfigMap])

@@ -20,10 +20,14 @@ def departing_pod(is_correct: bool) -> Operator:
         parts = {child.name: child for child in ctx.owned(ConfigMap)}
         pod, volume = parts.get("a-pod"), parts.get("a-volume")
         if pod is None and volume is None:
-            await ctx.create(part("a-volume"))
-            await ctx.create(ConfigMap(meta("a-pod", finalizers=[HELD])))
+            pod = await ctx.create(ConfigMap(meta("a-pod", finalizers=[HELD])))
+            if not is_correct:
+                await ctx.create(part("a-volume"))
         elif volume is not None and (pod is None if is_correct else _is_going(pod)):
             await ctx.delete(volume)
+            volume = None
+        if is_correct and volume is None and pod is not None and not _is_going(pod):
+            await ctx.create(part("a-volume"))
 
     return operator
 
@@ -33,7 +37,7 @@ def _is_going(pod: ConfigMap | None) -> bool:
 
 
 async def a_pod_is_deleted(cluster: Cluster) -> None:
-    """Let a pod be deleted, and let its node confirm that it ended."""
+    """Delete a pod, and confirm as its node that it ended."""
     await cluster.client.create(Database(meta("a")))
     await cluster.eventually(lambda: any(one.name == "a-pod" for one in cluster.list(ConfigMap)))
     await cluster.settle()

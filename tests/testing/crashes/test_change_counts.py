@@ -13,7 +13,7 @@ def _without_config_maps(document: JsonObject) -> JsonObject | None:
 
 
 async def test_creates_updates_and_deletes_are_counted_by_object(cluster: Cluster) -> None:
-    """A write that changes nothing is none; objects whose names the server made up count together."""
+    """A write that changes nothing does not count; objects with generated names count together."""
     counts = ChangeCounts(cluster.server, as_it_is)
     made = await cluster.client.create(ConfigMap(meta("a")))
     for value in ("1", "1", "2"):
@@ -38,7 +38,7 @@ async def test_an_update_of_a_time_does_not_count(cluster: Cluster) -> None:
 
 
 async def test_an_update_of_the_status_does_not_count(cluster: Cluster) -> None:
-    """It tells what was seen on the way, and an operator that began anew may see other things."""
+    """It reports the progress, and a restarted operator may observe other states."""
     made = await cluster.client.create(Namespace(meta("a")))
     counts = ChangeCounts(cluster.server, as_it_is)
     conditions = [{"type": "Seen", "status": "True", "lastTransitionTime": "2030-01-01T00:00:00Z"}]
@@ -47,7 +47,7 @@ async def test_an_update_of_the_status_does_not_count(cluster: Cluster) -> None:
 
 
 async def test_a_child_of_a_deleted_owner_does_not_count(cluster: Cluster) -> None:
-    """An operator may see that a child is gone before it sees that the owner is, with or without a crash."""
+    """An operator may see the deletion of a child before that of its owner, with or without a crash."""
     counts = ChangeCounts(cluster.server, as_it_is)
     owner = await cluster.client.create(ConfigMap(meta("owner")))
     first = await cluster.client.create(ConfigMap(meta("child", owner_references=[owner.owner_reference()])))
@@ -59,15 +59,15 @@ async def test_a_child_of_a_deleted_owner_does_not_count(cluster: Cluster) -> No
     assert counts.counts()["deleted", "ConfigMap default/child"] == 1
 
 
-async def test_what_is_normalised_away_does_not_count(cluster: Cluster) -> None:
-    """One rule for ends and for the ways there."""
+async def test_what_is_normalised_does_not_count(cluster: Cluster) -> None:
+    """One rule applies to end states and to counts."""
     counts = ChangeCounts(cluster.server, _without_config_maps)
     await cluster.client.create(ConfigMap(meta("a")))
     assert counts.counts() == {}
 
 
-def test_only_what_happened_more_often_is_told() -> None:
-    """Less is no harm: where something is missing, the ends differ."""
+def test_only_more_frequent_changes_are_reported() -> None:
+    """Fewer changes do no harm: if something is missing, the end states differ."""
     expected: Counts = {("created", "Pod a"): 1, ("updated", "Pod a"): 2, ("deleted", "Pod a"): 1}
     found: Counts = {("created", "Pod a"): 2, ("updated", "Pod a"): 1, ("created", "Pod b"): 3}
     assert list(excess(expected, found)) == [

@@ -12,7 +12,7 @@ from steersman.testing.crashes.crash_switch import Crash, CrashAtEachWrite, Cras
 
 
 class _Server:
-    """Answers everything, and keeps what came."""
+    """Answers every request, and records it."""
 
     def __init__(self) -> None:
         self.came: list[str] = []
@@ -23,7 +23,7 @@ class _Server:
 
 
 class _Caller:
-    """Keeps the answer."""
+    """Stores the answer."""
 
     peer = Peer("test")
 
@@ -50,7 +50,7 @@ def _ask(switch: CrashSwitch, method: str, target: str) -> int | None:
 
 
 async def test_reads_are_not_counted() -> None:
-    """Only what a write leaves behind can be left half done."""
+    """Only a write can be left half done."""
     switch = CrashSwitch(_Server(), Crash(1))
     assert _ask(switch, "GET", "/api") == 200
     assert switch.writes == []
@@ -68,7 +68,7 @@ async def test_a_write_is_carried_out_but_not_answered_in_a_crash_after_it() -> 
 
 
 async def test_the_server_never_sees_the_write_of_a_crash_before_it() -> None:
-    """The other half of what a crash can leave behind."""
+    """The other state that a crash can leave behind."""
     server = _Server()
     switch = CrashSwitch(server, Crash(1, "before"))
     assert _ask(switch, "POST", "/pods") is None
@@ -77,7 +77,7 @@ async def test_the_server_never_sees_the_write_of_a_crash_before_it() -> None:
 
 
 async def test_nothing_passes_a_switch_after_its_crash() -> None:
-    """The dead neither write nor read; what they had begun elsewhere cannot go on either."""
+    """A crashed operator neither writes nor reads; its writes elsewhere cannot continue either."""
     server = _Server()
     switch = CrashSwitch(server, Crash(1))
     _ask(switch, "POST", "/pods")
@@ -88,7 +88,7 @@ async def test_nothing_passes_a_switch_after_its_crash() -> None:
 
 
 def test_writes_are_counted_from_one() -> None:
-    """A crash at no write would never come."""
+    """A crash at write 0 would never happen."""
     with pytest.raises(ValueError, match="counted from 1"):
         Crash(0)
 
@@ -98,8 +98,8 @@ async def _written(server: _Server) -> str:
     return "done"
 
 
-async def test_a_write_elsewhere_counts_as_any_other() -> None:
-    """What an operator does to a database is left half done as easily as what it does to the API server."""
+async def test_a_write_to_another_system_counts_as_any_other() -> None:
+    """A write to a database is left half done as easily as one to the API server."""
     server = _Server()
     switch = CrashSwitch(server, Crash(3))
     assert await switch.carry_out("insert", lambda: _written(server)) == "done"
@@ -109,8 +109,8 @@ async def test_a_write_elsewhere_counts_as_any_other() -> None:
 
 
 @pytest.mark.parametrize(("moment", "came"), [("after", ["insert"]), ("before", [])])
-async def test_a_write_elsewhere_can_be_the_last_one(moment: Moment, came: list[str]) -> None:
-    """It is carried out or not; either way nobody hears of it, and nothing passes any more."""
+async def test_a_crash_can_happen_at_a_write_to_another_system(moment: Moment, came: list[str]) -> None:
+    """It is carried out or not; in either case the operator gets no result, and nothing passes any more."""
     server = _Server()
     switch = CrashSwitch(server, Crash(1, moment))
     async with background(_ignored(switch.carry_out("insert", lambda: _written(server))), name="operator") as task:
@@ -120,8 +120,8 @@ async def test_a_write_elsewhere_can_be_the_last_one(moment: Moment, came: list[
     assert _ask(switch, "GET", "/pods") is None
 
 
-async def test_who_is_dead_hears_nothing_of_a_write_elsewhere() -> None:
-    """One that was under way at the crash is carried out, a later one is not; both are waited for in vain."""
+async def test_a_crashed_operator_gets_no_result_of_a_write_to_another_system() -> None:
+    """One that was running at the crash is carried out, a later one is not; neither returns."""
     server = _Server()
     switch = CrashSwitch(server, Crash(2))
     gate = asyncio.Event()
@@ -142,8 +142,8 @@ async def test_who_is_dead_hears_nothing_of_a_write_elsewhere() -> None:
     assert switch.writes == ["insert", "POST /pods"]
 
 
-async def test_the_dead_end_even_if_their_work_loses_the_cancellation() -> None:
-    """Clients of databases do now and then, with ``asyncio.wait_for`` of Python 3.11; nobody cancels a second time."""
+async def test_a_crashed_operator_ends_even_if_its_work_swallows_the_cancellation() -> None:
+    """Clients of databases do so with ``asyncio.wait_for`` of Python 3.11; a second cancellation does not come."""
     server = _Server()
     switch = CrashSwitch(server, Crash(2))
 
@@ -164,8 +164,8 @@ async def _ignored(work: Coroutine[object, object, str]) -> None:
     await work
 
 
-def test_each_write_is_the_last_of_one() -> None:
-    """An instance that only repeats what another died at goes on, else nobody would ever get further."""
+def test_each_write_is_the_last_of_one_instance() -> None:
+    """An instance that only repeats a write at which another crashed continues; otherwise none would get further."""
     crash_point = CrashAtEachWrite()
     assert crash_point.matches(["a"])
     assert not crash_point.matches(["a"])

@@ -43,14 +43,14 @@ async def _a_site_is_made_and_changed(cluster: Cluster) -> None:
 
 
 async def test_webhooks_and_conversions_are_served_by_every_instance() -> None:
-    """As in ``cluster.running``: defaults are set, wrong values denied, versions converted, whoever is gone."""
+    """As in ``cluster.running``: defaults are set, invalid values denied, versions converted, after any crash."""
     writes = await survive_crashes(operator, _a_site_is_made_and_changed)
     assert len(writes) >= 3
 
 
 @pytest.mark.usefixtures("fake_clock")
-async def test_when_no_instance_follows_webhooks_are_refused(cluster: Cluster) -> None:
-    """A dead process answers nobody."""
+async def test_when_no_instance_follows_webhook_calls_fail(cluster: Cluster) -> None:
+    """A crashed process does not answer."""
     await cluster.client.create(ConfigMap(meta("a")))
     await run_until_crash(cluster, _making_one_config_map, Crash(1))
     with pytest.raises(ApiError, match="failed calling webhook"):
@@ -63,7 +63,7 @@ def _making_one_config_map() -> Operator:
 
     @made.validate(Website)
     def _anything(_: Website, __: Admission[Website]) -> None:
-        """Deny nothing."""
+        """Accept every object."""
 
     @made.reconciler(ConfigMap)
     async def _mark(config_map: ConfigMap, ctx: Context[ConfigMap]) -> None:

@@ -1,4 +1,4 @@
-"""An operator that is gone at any of its writes: found out in this process."""
+"""An operator that crashes at any of its writes, in this process."""
 
 import secrets
 
@@ -22,20 +22,20 @@ from tests.testing import remembering
 
 
 class BoxSpec(Model):
-    """What is wanted."""
+    """The desired state."""
 
     copies: int = 1
 
 
 class BoxStatus(Status):
-    """What is there."""
+    """The observed state."""
 
     copies: int = 0
 
 
 @custom_resource("crashes.example.com/v1")
 class Box(Resource[BoxSpec, BoxStatus]):
-    """Wants a number of things."""
+    """A kind that wants a number of things."""
 
 
 def _password() -> bytes:
@@ -103,8 +103,8 @@ async def _a_box_is_filled(cluster: Cluster) -> None:
     await cluster.eventually(lambda: cluster.list(Box)[0].status.copies > 0)
 
 
-async def test_an_operator_that_looks_before_it_acts_survives() -> None:
-    """The promise of a level-based operator, kept; the writes are told, so that a test can say which were tried."""
+async def test_a_level_based_operator_survives() -> None:
+    """It reads before it writes; the writes are returned, so that a test can check which were tried."""
     writes = await survive_crashes(careful, _a_box_is_filled)
     pods = "POST /api/v1/namespaces/default/configmaps"
     assert [write for write in writes if "/events" not in write] == [
@@ -115,8 +115,8 @@ async def test_an_operator_that_looks_before_it_acts_survives() -> None:
     assert any("/events" in write for write in writes)
 
 
-async def test_an_operator_that_trusts_its_status_is_found_out() -> None:
-    """What was created is lost from sight if the status that remembers it is never written."""
+async def test_an_operator_that_trusts_its_status_fails() -> None:
+    """A created object is lost if the status that records it is never written."""
     with pytest.raises(AssertionError) as failure:
         await survive_crashes(forgetful, _a_box_is_filled)
     told = str(failure.value)
@@ -128,12 +128,12 @@ async def test_an_operator_that_trusts_its_status_is_found_out() -> None:
 
 @pytest.mark.parametrize("operator", [plain, careful])
 async def test_time_may_be_real(operator: Operator) -> None:
-    """Plain functions run in threads, which no virtual clock moves."""
+    """Plain functions run in threads, which a fake clock does not control."""
     assert len(await survive_crashes(operator, _a_box_is_filled, clock=RealClock)) >= 2
 
 
-async def test_a_scenario_that_waits_in_vain_is_reported() -> None:
-    """A crash that the operator does not recover from may show only by what never happens."""
+async def test_a_scenario_that_waits_without_success_is_reported() -> None:
+    """A crash without recovery may show only in what never happens."""
     runs = iter([1, 0, 0, 0, 0, 0, 0])
 
     async def scenario(cluster: Cluster) -> None:
@@ -144,8 +144,8 @@ async def test_a_scenario_that_waits_in_vain_is_reported() -> None:
         await survive_crashes(forgetful, scenario)
 
 
-async def test_an_object_that_was_made_twice_is_found_although_the_end_is_the_same() -> None:
-    """What used the first one lost it meanwhile."""
+async def test_an_object_that_was_created_twice_is_reported_although_the_end_state_is_the_same() -> None:
+    """Users of the first object lost it meanwhile."""
     with pytest.raises(AssertionError) as failure:
         await survive_crashes(hasty, _a_box_is_filled)
     told = str(failure.value)
@@ -155,7 +155,7 @@ async def test_an_object_that_was_made_twice_is_found_although_the_end_is_the_sa
     assert "---" not in told
 
 
-async def test_what_the_server_assigns_is_no_difference() -> None:
+async def test_values_that_the_server_assigns_are_ignored() -> None:
     """Each run has its own addresses and ports."""
     writes = await survive_crashes(exposing, _boxes_are_exposed)
     assert len(writes) > 5
@@ -168,8 +168,8 @@ async def _boxes_are_exposed(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("operator", [remembering.operator, "tests.testing.remembering:operator"])
-async def test_an_operator_that_relies_on_its_memory_is_found_out(operator: Operator | str) -> None:
-    """A module's globals are gone with the process, so each instance begins without them."""
+async def test_an_operator_that_relies_on_its_memory_fails(operator: Operator | str) -> None:
+    """A module's globals are lost with the process, so each instance starts without them."""
     with pytest.raises(AssertionError, match=r"crashed (before|after) write 1 of 2"):
         await survive_crashes(operator, _a_note_is_copied)
     assert remembering.copied == set()
@@ -180,8 +180,8 @@ async def _a_note_is_copied(cluster: Cluster) -> None:
     await cluster.eventually(lambda: cluster.list(remembering.Note)[0].status.copies == 1)
 
 
-async def test_an_operator_that_a_function_makes_is_made_for_each_instance() -> None:
-    """For those that cannot be imported, such as one that a test declares."""
+async def test_a_function_creates_an_operator_for_each_instance() -> None:
+    """For operators that cannot be imported, such as one that a test declares."""
     made: list[Operator] = []
 
     def make() -> Operator:
@@ -198,14 +198,14 @@ async def test_an_operator_that_a_function_makes_is_made_for_each_instance() -> 
     assert len(made) == 6
 
 
-async def test_an_operator_that_would_keep_its_memory_is_refused() -> None:
-    """Rather than survive for the wrong reason."""
+async def test_an_operator_that_would_keep_its_memory_is_rejected() -> None:
+    """It would survive for the wrong reason."""
     with pytest.raises(ConfigError, match="operator 'local' cannot be imported again"):
         await survive_crashes(Operator("local"), _a_box_is_filled)
 
 
-async def test_a_reconcile_that_fails_after_a_crash_is_told() -> None:
-    """It may be tried again with success; without a crash it does not happen."""
+async def test_a_reconcile_that_fails_after_a_crash_is_reported() -> None:
+    """Its retry may succeed, but without a crash it does not fail."""
 
     def make() -> Operator:
         operator = Operator("made")
@@ -222,8 +222,8 @@ async def test_a_reconcile_that_fails_after_a_crash_is_told() -> None:
         await survive_crashes(make, _a_box_is_filled)
 
 
-async def test_what_differs_for_reasons_of_its_own_can_be_taken_out() -> None:
-    """A password that is made up is another one in each run."""
+async def test_other_differences_can_be_normalised() -> None:
+    """A generated password differs in each run."""
 
     def without_passwords(document: JsonObject) -> JsonObject:
         document.pop("data", None)
@@ -234,15 +234,15 @@ async def test_what_differs_for_reasons_of_its_own_can_be_taken_out() -> None:
     await survive_crashes(guessing, _a_box_is_filled, normalise=without_passwords)
 
 
-async def test_a_write_that_never_comes_is_no_success() -> None:
+async def test_a_write_that_never_comes_is_an_error() -> None:
     """A crash that did not happen proves nothing."""
     with pytest.raises(AssertionError, match="write 9 never came"):
         await run_scenario(forgetful, _a_box_is_filled, Crash(9), clock=FakeClock())
 
 
 @pytest.mark.usefixtures("fake_clock")
-async def test_each_write_is_the_end_of_one_instance_and_the_last_one_lives(cluster: Cluster) -> None:
-    """So many die as there are things to write, however often each is written."""
+async def test_an_instance_crashes_at_each_write_and_the_last_one_lives(cluster: Cluster) -> None:
+    """As many instances crash as there are different writes, however often each is repeated."""
     async with crash_once_at_each_write(cluster, careful) as lives:
         await cluster.client.create(Box(meta("a"), BoxSpec(copies=3)))
         await cluster.eventually(lambda: cluster.list(Box)[0].status.copies == 3, within=60)
@@ -254,7 +254,7 @@ async def test_each_write_is_the_end_of_one_instance_and_the_last_one_lives(clus
 
 
 class Shelf:
-    """Something that is no app: what an operator puts there."""
+    """A system outside the cluster that stores what an operator puts there."""
 
     def __init__(self) -> None:
         self.things: list[str] = []
@@ -277,8 +277,8 @@ def _stacking(shelf: Shelf, switch: CrashSwitch) -> Operator:
 
 
 @pytest.mark.usefixtures("fake_clock")
-async def test_an_operator_dies_at_what_it_writes_elsewhere(cluster: Cluster) -> None:
-    """Each instance is made with a switch of its own; one that looks first puts nothing there twice."""
+async def test_an_operator_crashes_at_its_writes_to_other_systems(cluster: Cluster) -> None:
+    """Each instance has its own switch; one that reads first puts nothing there twice."""
     shelf = Shelf()
     async with crash_once_at_each_write(cluster, lambda switch: _stacking(shelf, switch)) as lives:
         await cluster.client.create(Box(meta("a"), BoxSpec(copies=2)))
@@ -288,8 +288,8 @@ async def test_an_operator_dies_at_what_it_writes_elsewhere(cluster: Cluster) ->
 
 
 @pytest.mark.usefixtures("fake_clock")
-async def test_instances_die_one_after_the_other_on_the_same_cluster(cluster: Cluster) -> None:
-    """Each gets one write further than the one before, for operators that write before they look."""
+async def test_instances_crash_one_after_the_other_on_the_same_cluster(cluster: Cluster) -> None:
+    """Each gets one write further than the one before, for operators that write before they read."""
     await cluster.install(Box)
     await cluster.client.create(Box(meta("a"), BoxSpec(copies=3)))
     assert len(await run_until_crash(cluster, careful, Crash(1))) == 1

@@ -1,4 +1,4 @@
-"""Two runs of one scenario, compared: what must not matter does not, and what matters does."""
+"""Two runs of one scenario, compared: what may differ, and what must not."""
 
 from typing import Any
 
@@ -21,8 +21,8 @@ def _state(*documents: dict[str, Any]) -> list[str]:
     return normalised_texts(documents, documents)
 
 
-def test_names_that_the_server_made_up_are_the_same_wherever_they_stand() -> None:
-    """A name is random, and it is found in the status of others, also inside sentences."""
+def test_generated_names_are_normalised_at_any_place() -> None:
+    """A generated name also occurs in the status of other objects, and inside sentences."""
     first = _state(_pod("web-abcde", UID_B), _owner("web-abcde", "created web-abcde."))
     second = _state(_pod("web-fghij", UID_B), _owner("web-fghij", "created web-fghij."))
     assert first == second
@@ -43,14 +43,14 @@ def test_uids_versions_and_times_do_not_matter() -> None:
     assert _state(_pod("web-abcde", UID_B)) == _state(later)
 
 
-def test_whom_a_uid_belongs_to_matters() -> None:
-    """A child of an owner that is gone is not the child of the one that is there."""
+def test_the_object_of_a_uid_matters() -> None:
+    """A child of a deleted owner is not the child of the existing one."""
     held = _pod("web-abcde", UID_B, ownerReferences=[{"uid": UID_A}])
     lost = _pod("web-abcde", UID_B, ownerReferences=[{"uid": "33333333-3333-4333-8333-333333333333"}])
     assert "a deleted object" in difference(_state(_owner(), held), _state(_owner(), lost))
 
 
-def test_names_that_are_made_of_a_uid_do_not_matter() -> None:
+def test_names_derived_from_a_uid_do_not_matter() -> None:
     """Many operators name children by the first part of their owner's uid."""
 
     def state(uid: str) -> list[str]:
@@ -61,7 +61,7 @@ def test_names_that_are_made_of_a_uid_do_not_matter() -> None:
 
 
 def test_a_name_is_not_replaced_inside_another() -> None:
-    """The name of one may be the beginning of another's, which is not made up."""
+    """A name may be the prefix of another, which is not generated."""
     state = _state(_pod("web-abcde", UID_B), _owner("web-abcde-backup"))
     assert "web-abcde-backup" in "".join(state)
 
@@ -84,8 +84,8 @@ def test_addresses_and_ports_that_the_server_assigned_do_not_matter() -> None:
     assert "<clusterIP of Service web>" in "".join(first)
 
 
-def test_addresses_and_ports_that_were_asked_for_matter() -> None:
-    """A field manager owns them, so the server assigned nothing."""
+def test_requested_addresses_and_ports_matter() -> None:
+    """A field manager owns them, so the server did not assign them."""
     owned = {"f:clusterIP": {}, "f:ports": {'k:{"port":80,"protocol":"TCP"}': {"f:nodePort": {}}}}
     text = difference(_state(_service("10.0.0.9", 30001, **owned)), _state(_service("10.0.0.5", 30002, **owned)))
     assert '-    "clusterIP": "10.0.0.9"' in text
@@ -93,7 +93,7 @@ def test_addresses_and_ports_that_were_asked_for_matter() -> None:
 
 
 def test_a_service_without_an_address_differs_from_one_that_has_one() -> None:
-    """Headless is a choice, not an address."""
+    """Headless is a choice, not a missing address."""
     assert "None" in difference(_state(_service("10.0.0.9", 30001)), _state(_service("None", 30001)))
 
 

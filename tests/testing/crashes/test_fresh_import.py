@@ -1,4 +1,4 @@
-"""Operators that are imported once more remember nothing, and leave nothing behind."""
+"""Operators that are imported again remember nothing, and leave nothing behind."""
 
 import sys
 from pathlib import Path
@@ -17,8 +17,8 @@ from tests.testing.lazily import memory
 TARGET = "tests.testing.remembering:operator"
 
 
-def test_a_fresh_operator_has_a_memory_of_its_own() -> None:
-    """Also for imports inside of functions: they find the module of the instance that runs."""
+def test_a_fresh_operator_has_its_own_memory() -> None:
+    """Also for imports inside functions: they find the module of the running instance."""
     remembering.copied.add("before")
     try:
         with ImportedOperator.parse(TARGET).fresh() as operator:
@@ -32,8 +32,8 @@ def test_a_fresh_operator_has_a_memory_of_its_own() -> None:
         remembering.copied.clear()
 
 
-def test_modules_and_kinds_are_those_from_before_again() -> None:
-    """A test goes on with the classes that it imported."""
+def test_modules_and_kinds_are_restored() -> None:
+    """A test continues with the classes that it imported."""
     gvk = resource_of(remembering.Note).gvk
     modules = {name: module for name, module in sys.modules.items() if name.startswith("tests")}
     with ImportedOperator.parse(TARGET).fresh() as operator:
@@ -50,7 +50,7 @@ def test_an_operator_is_found_by_its_module() -> None:
 
 
 def test_an_operator_that_no_module_has_cannot_be_imported() -> None:
-    """It would remember what it must not; the error says what to pass instead."""
+    """It would keep its memory; the error says what to pass instead."""
     local = Operator("local")
     with pytest.raises(
         ConfigError, match=r"operator 'local' cannot be imported again.* pass a function that creates it"
@@ -59,7 +59,7 @@ def test_an_operator_that_no_module_has_cannot_be_imported() -> None:
 
 
 def test_a_module_that_cannot_be_imported_twice_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as one that registers something with a library."""
+    """For example one that registers itself with a library."""
     module = tmp_path / "only_once.py"
     module.write_text(
         "import sys\n"
@@ -79,7 +79,7 @@ def test_a_module_that_cannot_be_imported_twice_is_named(tmp_path: Path, monkeyp
     del sys.modules["only_once"]
 
 
-def test_two_of_one_package_are_not_fresh_at_the_same_time() -> None:
+def test_two_fresh_imports_of_one_package_exclude_each_other() -> None:
     """Each would find the modules of the other."""
     imported = ImportedOperator.parse(TARGET)
     with imported.fresh(), pytest.raises(ConfigError, match="package tests cannot be imported again at the same time"):

@@ -1,4 +1,4 @@
-"""An operator whose process is killed: with a real one."""
+"""Crashes of an operator in a real process."""
 
 import pytest
 
@@ -21,7 +21,7 @@ async def test_a_process_is_killed_at_its_write_and_another_takes_over() -> None
 
 
 async def test_a_write_that_comes_late_is_noticed() -> None:
-    """A cluster that is as it should be may not stay so: it is looked at again when nothing is written any more."""
+    """The right end state may not stay: it is compared again when nothing has been written for a while."""
     with pytest.raises(AssertionError, match="late"):
         await survive_process_crashes(
             "tests.testing.late_writing:operator", _a_config_map_is_stamped, at_most=1, quiet=2.0
@@ -29,20 +29,20 @@ async def test_a_write_that_comes_late_is_noticed() -> None:
 
 
 async def test_a_target_must_be_an_operator() -> None:
-    """A wrong name is told at once, not by a process that never becomes ready."""
+    """A wrong name is an error at once, not a process that never becomes ready."""
     with pytest.raises(ConfigError, match="is not an Operator"):
         await survive_process_crashes("tests.testing.stamping:ConfigMap", _a_config_map_is_stamped)
 
 
-def test_few_kills_are_spread_over_all_writes() -> None:
+def test_few_crashes_are_spread_over_all_writes() -> None:
     """The first writes are not the only ones that matter."""
     assert [(one.write, one.moment) for one in _crashes(9, 3)] == [(1, "after"), (4, "before"), (7, "after")]
     assert [one.write for one in _crashes(2, 5)] == [1, 2]
     assert [one.write for one in _crashes(3, None)] == [1, 2, 3]
 
 
-def test_the_environment_asks_for_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every write, before and after, for whoever has the time."""
+def test_the_environment_can_request_all_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every write, before and after."""
     monkeypatch.setenv("STEERSMAN_PROCESS_CRASHES", "all")
     crashes = [(one.write, one.moment) for one in _crashes(2, 1)]
     assert crashes == [(1, "after"), (1, "before"), (2, "after"), (2, "before")]

@@ -14,14 +14,14 @@ def _authorization(identity: Identity | None) -> str:
     return identity.authorization.reveal()
 
 
-def test_a_fixed_identity_has_nothing_else_to_offer() -> None:
-    """A second try with the same token would only be a second refusal."""
+def test_a_fixed_identity_has_no_alternative() -> None:
+    """A second attempt with the same token would be rejected again."""
     fixed = StaticCredentials(bearer(Secret("t")))
     assert _authorization(fixed.current()) == "Bearer t"
     assert not fixed.reject(fixed.current())
 
 
-def test_a_login_is_encoded_as_http_wants_it() -> None:
+def test_a_login_is_encoded_for_http() -> None:
     """Names and passwords may contain anything but a colon in the name."""
     assert _authorization(basic("user", Secret("pä:ss"))) == "Basic dXNlcjpww6Q6c3M="
 
@@ -54,16 +54,16 @@ async def test_the_last_good_token_stays_while_its_file_cannot_be_read(tmp_path:
     assert _authorization(credentials.current()) == "Bearer one"
 
 
-async def test_a_token_file_that_was_never_there_is_named(tmp_path: Path) -> None:
-    """Going on without credentials would turn a wrong path into a puzzling 403."""
+async def test_a_token_file_that_never_existed_is_named(tmp_path: Path) -> None:
+    """Continuing without credentials would turn a wrong path into a confusing 403."""
     credentials = TokenFile(tmp_path / "token", clock=FakeClock())
     assert credentials.current() is None
     with pytest.raises(ConfigError, match=str(tmp_path / "token")):
         await credentials.obtain()
 
 
-def test_a_refused_token_is_replaced_only_if_the_file_has_another(tmp_path: Path) -> None:
-    """Another try makes sense only with something else to present."""
+def test_a_rejected_token_is_replaced_only_if_the_file_has_another(tmp_path: Path) -> None:
+    """Another attempt makes sense only with another token."""
     path = tmp_path / "token"
     path.write_text("one")
     credentials = TokenFile(path, clock=FakeClock())
@@ -92,14 +92,14 @@ def test_impersonation_becomes_headers() -> None:
     ]
 
 
-def test_groups_without_a_user_are_refused() -> None:
-    """The API server refuses that too, but later and for every request."""
+def test_groups_without_a_user_are_rejected() -> None:
+    """The API server rejects them, too, but later and for every request."""
     with pytest.raises(ConfigError, match="needs a user"):
         Impersonation(groups=("a",))
 
 
-def test_a_secret_does_not_show_itself() -> None:
-    """Whoever prints, formats, logs or pickles an object with a secret in it must not spill it."""
+def test_a_secret_is_not_shown() -> None:
+    """Printing, formatting, logging or pickling an object must not reveal a secret in it."""
     import pickle  # noqa: PLC0415 - to show that it does not work
 
     secret = Secret("canary")

@@ -32,7 +32,7 @@ def _output(api_version: str = V1, **status: Any) -> bytes:
 
 
 def _counting(folder: Path, **status: Any) -> Path:
-    """Make a plugin whose token says how often it ran."""
+    """Return a plugin whose token contains how often it ran."""
     return _script(
         folder,
         f"""
@@ -47,8 +47,8 @@ def _token(value: object) -> str:
     return value.authorization.reveal()  # type: ignore[attr-defined, no-any-return] # an identity with a token
 
 
-async def test_a_plugin_is_told_of_the_cluster_and_asked_once(tmp_path: Path) -> None:
-    """The information is the contract with every plugin; the answer is kept as long as it holds."""
+async def test_a_plugin_gets_the_cluster_and_runs_once(tmp_path: Path) -> None:
+    """The input is the contract with every plugin; the output is cached while it is valid."""
     path = _script(
         tmp_path,
         f"""
@@ -72,16 +72,16 @@ print(json.dumps({{"apiVersion": {V1!r}, "kind": "ExecCredential", "status": {{"
     assert credentials.current() is identity
 
 
-async def test_many_who_wait_cause_one_run(tmp_path: Path) -> None:
-    """At start every informer asks at once; a plugin may open a browser."""
+async def test_many_waiting_callers_cause_one_run(tmp_path: Path) -> None:
+    """At the start every informer needs credentials at once; a plugin may open a browser."""
     credentials = ExecCredentials(ExecPlugin(command=str(_counting(tmp_path)), api_version=V1), clock=RealClock())
     async with asyncio.TaskGroup() as tasks:
         calls = [tasks.create_task(credentials.obtain()) for _ in range(5)]
     assert {_token(call.result()) for call in calls} == {"Bearer token-1"}
 
 
-async def test_many_who_wait_share_one_failure(tmp_path: Path) -> None:
-    """A failing plugin is not run once for each of those who waited for it."""
+async def test_many_waiting_callers_share_one_failure(tmp_path: Path) -> None:
+    """A failing plugin is not run once per caller."""
     path = _script(tmp_path, f"open({str(tmp_path / 'runs')!r}, 'a').write('x'); sys.exit(3)")
     credentials = ExecCredentials(ExecPlugin(command=str(path), api_version=V1), clock=RealClock())
     async with asyncio.TaskGroup() as tasks:
@@ -91,7 +91,7 @@ async def test_many_who_wait_share_one_failure(tmp_path: Path) -> None:
 
 
 async def test_an_expiring_identity_is_fetched_again_in_time(tmp_path: Path) -> None:
-    """A request must not meet the end of its token on the way."""
+    """A token must not expire while a request is sent."""
     clock = FakeClock()
     path = _counting(tmp_path, expirationTimestamp="2030-01-01T00:10:00Z")
     credentials = ExecCredentials(ExecPlugin(command=str(path), api_version=V1), clock=clock)
@@ -102,7 +102,7 @@ async def test_an_expiring_identity_is_fetched_again_in_time(tmp_path: Path) -> 
     assert credentials.current() is None
 
 
-async def test_a_refused_identity_is_fetched_again_for_the_same_request(connected: Connect, tmp_path: Path) -> None:
+async def test_a_rejected_identity_is_fetched_again_for_the_same_request(connected: Connect, tmp_path: Path) -> None:
     """Tokens can be revoked before they expire."""
     seen = []
 
@@ -117,8 +117,8 @@ async def test_a_refused_identity_is_fetched_again_for_the_same_request(connecte
     assert seen == [b"Bearer token-1", b"Bearer token-2"]
 
 
-async def test_a_plugin_that_is_always_refused_is_asked_twice(connected: Connect, tmp_path: Path) -> None:
-    """Someone without access must get the 401, not an endless login."""
+async def test_a_plugin_that_is_always_rejected_runs_twice(connected: Connect, tmp_path: Path) -> None:
+    """A user without access must get the 401, not an endless login."""
 
     async def refuse(connection: PeerConnection) -> None:
         while await connection.request():
@@ -132,8 +132,8 @@ async def test_a_plugin_that_is_always_refused_is_asked_twice(connected: Connect
             assert stream.status == 401
 
 
-async def test_a_failing_plugin_fails_the_request_as_a_connection_would(connected: Connect, tmp_path: Path) -> None:
-    """Whoever waits for a server to come back also waits for its login service."""
+async def test_a_failing_plugin_is_a_failed_connection(connected: Connect, tmp_path: Path) -> None:
+    """Callers that wait for a server to come back also wait for its login service."""
     plugin = ExecPlugin(command=str(_script(tmp_path, "sys.exit(1)")), api_version=V1)
     async with scripted(answering(OK)) as peer, connected(peer.url, authentication=plugin) as transport:
         with pytest.raises(ConnectionFailed, match="no credentials"):
@@ -142,7 +142,7 @@ async def test_a_failing_plugin_fails_the_request_as_a_connection_would(connecte
 
 
 async def test_a_plugin_that_hangs_is_killed_with_its_helpers(tmp_path: Path) -> None:
-    """A login page that nobody sees must not block an operator, nor leave processes behind."""
+    """A login page that is not visible must not block an operator, nor leave processes behind."""
     pids = tmp_path / "pids"
     path = _script(
         tmp_path,
@@ -170,7 +170,7 @@ def _is_running(pid: int) -> bool:
         return False
 
 
-async def test_a_cancelled_wait_leaves_no_plugin_behind(tmp_path: Path) -> None:
+async def test_a_cancelled_request_leaves_no_plugin_behind(tmp_path: Path) -> None:
     """Ctrl-C during a login ends the login."""
     pids = tmp_path / "pids"
     path = _script(tmp_path, f"import time\nopen({str(pids)!r}, 'w').write(str(os.getpid()) + ' ')\ntime.sleep(1000)")
@@ -204,8 +204,8 @@ async def test_endless_output_is_cut_off(tmp_path: Path) -> None:
     ],
     ids=["text", "other JSON", "other version", "empty status", "empty token", "half a pair", "no zone", "other kind"],
 )
-def test_wrong_output_is_refused_and_never_quoted(output: bytes) -> None:
-    """The output may hold a token even when it is wrong."""
+def test_invalid_output_is_rejected_and_never_quoted(output: bytes) -> None:
+    """The output may contain a token even if it is invalid."""
     plugin = ExecPlugin(command="plugin", api_version=V1, origin="/kc: user 'u': exec")
     with pytest.raises(ConfigError, match=r"^/kc: user 'u': exec: plugin ") as caught:
         read_output(plugin, output)
@@ -213,16 +213,16 @@ def test_wrong_output_is_refused_and_never_quoted(output: bytes) -> None:
 
 
 @pytest.mark.parametrize("api_version", API_VERSIONS)
-def test_both_versions_of_the_protocol_are_spoken(api_version: str) -> None:
-    """v1beta1 is still what many cloud providers write."""
+def test_both_versions_of_the_protocol_are_supported(api_version: str) -> None:
+    """Many cloud providers still write v1beta1."""
     plugin = ExecPlugin(command="plugin", api_version=api_version)
     issued = read_output(plugin, _output(api_version, token="t", clientCertificateData="c", clientKeyData="k"))
     assert _token(issued.identity) == "Bearer t"
     assert issued.identity.certificate is not None
 
 
-def test_an_unknown_version_is_refused() -> None:
-    """v1alpha1 is gone; a silent guess would fail later and elsewhere."""
+def test_an_unknown_version_is_rejected() -> None:
+    """v1alpha1 was removed; a silent guess would fail later and elsewhere."""
     with pytest.raises(ConfigError, match="v1alpha1"):
         ExecPlugin(command="plugin", api_version="client.authentication.k8s.io/v1alpha1")
 
@@ -260,7 +260,7 @@ def test_an_allowed_name_does_not_allow_another_file_of_that_name(tmp_path: Path
 
 
 def test_a_program_in_the_current_directory_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Working in an unpacked archive must not run what is in it."""
+    """Working in an unpacked archive must not run a program in it."""
     _script(tmp_path, "pass")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", os.pathsep.join([".", ""]))
@@ -269,7 +269,7 @@ def test_a_program_in_the_current_directory_is_not_run(tmp_path: Path, monkeypat
 
 
 def test_a_missing_program_is_explained() -> None:
-    """The kubeconfig knows how to install it."""
+    """The kubeconfig says how to install it."""
     plugin = ExecPlugin(command="no-such-plugin", api_version=V1, install_hint="brew install it")
     with pytest.raises(ConfigError, match="'no-such-plugin' is not installed: brew install it"):
         find_program(plugin)

@@ -42,15 +42,15 @@ def _load(folder: Path, cluster: dict[str, Any] | None = None, user: dict[str, A
     return ClusterConfig.from_kubeconfig(_write(folder, _document(cluster, user)))
 
 
-def test_the_current_context_says_where_to_go(tmp_path: Path) -> None:
-    """The plainest kubeconfig there is."""
+def test_the_current_context_names_the_server(tmp_path: Path) -> None:
+    """The simplest kubeconfig."""
     config = ClusterConfig.from_kubeconfig(_write(tmp_path, _document(namespace="dev")))
     assert (config.server, config.namespace, config.context) == ("https://c.test:6443", "dev", "here")
     assert config.authentication == Anonymous()
     assert _load(tmp_path).namespace == "default"
 
 
-def test_every_field_of_a_cluster_is_honoured(tmp_path: Path) -> None:
+def test_every_field_of_a_cluster_is_used(tmp_path: Path) -> None:
     """A field that is read and ignored is a trap."""
     config = _load(
         tmp_path,
@@ -67,7 +67,7 @@ def test_every_field_of_a_cluster_is_honoured(tmp_path: Path) -> None:
     assert _load(tmp_path, {"insecure-skip-tls-verify": True}).tls.insecure
 
 
-def test_files_are_found_beside_the_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_are_relative_to_the_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A kubeconfig is used from any directory."""
     monkeypatch.chdir("/")
     for name in ("ca.crt", "me.crt", "me.key"):
@@ -82,8 +82,8 @@ def test_files_are_found_beside_the_kubeconfig(tmp_path: Path, monkeypatch: pyte
     assert config.authentication == TokenFromFile(tmp_path.parent / "token")
 
 
-def test_inline_data_goes_before_files(tmp_path: Path) -> None:
-    """As kubectl has it; the file may be on another machine."""
+def test_inline_data_takes_precedence_over_files(tmp_path: Path) -> None:
+    """As in kubectl; the file may be on another machine."""
     config = _load(
         tmp_path,
         {"certificate-authority": "missing", "certificate-authority-data": DATA},
@@ -101,21 +101,21 @@ def test_inline_data_goes_before_files(tmp_path: Path) -> None:
         ({"username": "jane", "password": "p"}, Login("jane", Secret("p"))),
     ],
 )
-def test_every_kind_of_login_is_understood(tmp_path: Path, user: dict[str, Any], expected: object) -> None:
-    """A token file is read again and again; the token beside it holds until then."""
+def test_every_kind_of_login_is_supported(tmp_path: Path, user: dict[str, Any], expected: object) -> None:
+    """A token file is read repeatedly; the inline token is used until then."""
     assert _load(tmp_path, user=user).authentication == expected
 
 
 def test_impersonation_is_read(tmp_path: Path) -> None:
-    """Administrators act as others to see what they may do."""
+    """Administrators act as other users to see their permissions."""
     user = {"as": "jane", "as-uid": "1", "as-groups": ["a", "b"], "as-user-extra": {"k": ["v"]}}
     impersonation = _load(tmp_path, user=user).impersonation
     assert (impersonation.user, impersonation.uid, impersonation.groups) == ("jane", "1", ("a", "b"))
     assert impersonation.extra == {"k": ("v",)}
 
 
-def test_an_exec_plugin_is_read_with_what_it_shall_be_told(tmp_path: Path) -> None:
-    """The command is found beside the kubeconfig if it has a folder, in PATH if it has none."""
+def test_an_exec_plugin_is_read_with_its_input(tmp_path: Path) -> None:
+    """A command with a folder is relative to the kubeconfig, otherwise it is found in PATH."""
     plugin = {
         "apiVersion": "client.authentication.k8s.io/v1",
         "command": "./bin/login",
@@ -143,8 +143,8 @@ def test_an_exec_plugin_is_read_with_what_it_shall_be_told(tmp_path: Path) -> No
     assert "hunter2" not in repr(config)
 
 
-def test_files_are_merged_and_the_first_one_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Context, cluster and user may stand in three files; a missing file is passed over."""
+def test_files_are_merged_and_the_first_takes_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Context, cluster and user may be in three files; a missing file is skipped."""
     first = {"contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", "namespace": "first"}}]}
     second = {**_document(user={"token": "second"}), "contexts": [{"name": "x", "context": {"cluster": "nowhere"}}]}
     second["current-context"] = "x"
@@ -162,10 +162,8 @@ def test_files_are_merged_and_the_first_one_wins(tmp_path: Path, monkeypatch: py
     assert Kubeconfig.load_default().contexts == ["x", "here"]
 
 
-def test_the_home_directory_is_read_only_when_the_default_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A test or a build must not reach a person's cluster by accident."""
+def test_the_home_directory_is_read_only_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test or a build must not reach a user's cluster by accident."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
@@ -191,7 +189,7 @@ def test_the_home_directory_is_read_only_when_the_default_is_asked_for(
     ids=["syntax", "duplicate key", "list", "wrong shape", "wrong type", "too deep", "two documents"],
 )
 def test_a_broken_file_is_named_with_the_place(tmp_path: Path, document: str, message: str) -> None:
-    """Whoever edits a kubeconfig by hand needs the line."""
+    """A user who edits a kubeconfig needs the line."""
     path = _write(tmp_path, document)
     with pytest.raises(ConfigError, match=message) as caught:
         ClusterConfig.from_kubeconfig(path)
@@ -226,13 +224,13 @@ def test_a_broken_file_is_named_with_the_place(tmp_path: Path, document: str, me
 def test_a_wrong_field_is_named_with_file_and_context(
     tmp_path: Path, cluster: dict[str, Any], user: dict[str, Any], field: str
 ) -> None:
-    """The message alone must be enough to fix the file, and must not contain what is secret in it."""
+    """The message alone must be enough to fix the file, and must not contain its secrets."""
     with pytest.raises(ConfigError, match=f"^{tmp_path}/config: context 'here': .*{field}") as caught:
         _load(tmp_path, cluster, user)
     assert "hunter2" not in str(caught.value)
 
 
-def test_names_that_lead_nowhere_are_answered_with_those_that_exist(tmp_path: Path) -> None:
+def test_unknown_names_are_reported_with_the_existing_ones(tmp_path: Path) -> None:
     """A typo in a context's name is the most common mistake of all."""
     path = _write(tmp_path, _document())
     with pytest.raises(ConfigError, match=r"context 'there' is not in .*config; there are: here"):
@@ -262,7 +260,7 @@ def test_a_pod_uses_its_own_service_account(tmp_path: Path) -> None:
     assert sixes.server == "https://[fd00::1]:443"
 
 
-def test_a_pod_without_a_service_account_says_so(tmp_path: Path) -> None:
+def test_a_pod_without_a_service_account_is_reported(tmp_path: Path) -> None:
     """automountServiceAccountToken: false looks like this."""
     environ = _service_account(tmp_path)
     (tmp_path / "token").unlink()
@@ -271,7 +269,7 @@ def test_a_pod_without_a_service_account_says_so(tmp_path: Path) -> None:
 
 
 def test_an_operator_finds_its_cluster_in_the_usual_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is asked for goes before where one happens to run, and that before what lies in the home directory."""
+    """Explicit options first, then the pod's own cluster, then the home directory."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
@@ -292,7 +290,7 @@ def test_an_operator_finds_its_cluster_in_the_usual_order(tmp_path: Path, monkey
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """Make a directory that every user can enter; those of pytest are private."""
+    """Create a directory that every user can enter; those of pytest are private."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -310,10 +308,10 @@ SECRETS = {
 
 
 @pytest.mark.parametrize("user", SECRETS.values(), ids=SECRETS)
-def test_credentials_that_everyone_can_read_are_warned_about_once(
+def test_a_kubeconfig_that_everyone_can_read_is_reported_once(
     open_folder: Path, user: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whoever has a kubeconfig is its user; tools have made them readable for all, and nobody notices."""
+    """A kubeconfig gives its reader the user's permissions; some tools create it readable for all, unnoticed."""
     path = open_folder / "config"
     path.write_text(f"users:\n- name: u\n  user: {user if user.startswith('{') else f'{{{user}}}'}\n")
     path.chmod(0o644)
@@ -335,10 +333,10 @@ def test_credentials_that_everyone_can_read_are_warned_about_once(
     ],
     ids=["private", "for a group", "in a private folder", "in another file", "a key in another file"],
 )
-def test_what_others_cannot_read_or_use_is_not_warned_about(
+def test_a_private_or_harmless_kubeconfig_is_not_reported(
     open_folder: Path, mode: int, folder_mode: int, user: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A warning without a reason teaches people to overlook warnings."""
+    """A warning without a reason teaches users to ignore warnings."""
     path = open_folder / "config"
     path.write_text(f"users:\n- name: u\n  user: {{{user}}}\n")
     path.chmod(mode)

@@ -50,8 +50,8 @@ def _tunnel(seen: list[bytes]) -> Script:
 
 
 @pytest.mark.parametrize("is_tls", [False, True], ids=["plain", "TLS"])
-async def test_a_proxy_is_asked_for_a_way_through(connected: Connect, is_tls: bool) -> None:
-    """Many companies let nothing out but through a proxy; TLS stays between us and the server."""
+async def test_a_proxy_opens_a_tunnel(connected: Connect, is_tls: bool) -> None:
+    """Many companies allow only connections through a proxy; TLS stays between us and the server."""
     pair = AUTHORITY.issue_server(["127.0.0.1"])
     tls = server_context(certificate=pair.certificate, key=pair.key) if is_tls else None
     seen: list[bytes] = []
@@ -69,8 +69,8 @@ async def test_a_proxy_is_asked_for_a_way_through(connected: Connect, is_tls: bo
 @pytest.mark.parametrize(
     "reply", [answer(403, b"no"), b"SSH-2.0\r\n\r\n", b""], ids=["forbidden", "garbage", "hangs up"]
 )
-async def test_a_proxy_that_refuses_is_named_without_its_password(connected: Connect, reply: bytes) -> None:
-    """The message is for a log; the login of the proxy is not."""
+async def test_a_proxy_that_rejects_is_named_without_its_password(connected: Connect, reply: bytes) -> None:
+    """The message is logged; the login of the proxy must not be."""
 
     async def script(connection: PeerConnection) -> None:
         await connection.request()
@@ -102,7 +102,7 @@ async def test_a_proxy_that_refuses_is_named_without_its_password(connected: Con
         ("http://api.example.test", "", False),
     ],
 )
-def test_the_environment_says_which_servers_are_reached_directly(server: str, no_proxy: str, is_used: bool) -> None:
+def test_the_environment_lists_servers_that_are_reached_directly(server: str, no_proxy: str, is_used: bool) -> None:
     """The same variables must mean the same as for kubectl on the same machine."""
     environ = {"HTTPS_PROXY": "http://proxy.test:3128", "NO_PROXY": no_proxy}
     assert (proxy_from_environment(Endpoint.parse(server), environ) is not None) == is_used
@@ -111,7 +111,7 @@ def test_the_environment_says_which_servers_are_reached_directly(server: str, no
 @pytest.mark.parametrize(
     "url", ["socks5://proxy.test", "http://", "http://proxy.test:port", "http://a:secret@proxy.test:99999"]
 )
-def test_a_proxy_that_is_no_http_url_is_refused_without_its_password(url: str) -> None:
+def test_a_proxy_that_is_not_an_http_url_is_rejected_without_its_password(url: str) -> None:
     """A typo in a URL is shown to the user; the password in it is not."""
     with pytest.raises(ConfigError) as caught:
         Proxy.parse(url)
@@ -129,7 +129,7 @@ def test_a_proxy_that_is_no_http_url_is_refused_without_its_password(url: str) -
         ("https://[::1]", "[::1]", "https://[::1]"),
     ],
 )
-def test_urls_of_servers_are_taken_apart(url: str, host_header: str, shown: str) -> None:
+def test_urls_of_servers_are_parsed(url: str, host_header: str, shown: str) -> None:
     """Kubeconfigs contain all of these spellings."""
     endpoint = Endpoint.parse(url)
     assert (endpoint.host_header, str(endpoint)) == (host_header, shown)

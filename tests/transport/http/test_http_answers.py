@@ -21,7 +21,7 @@ from tests.transport.conftest import Connect
 GET = Request("GET", "/api/v1/pods?limit=1", {"accept": "application/json"})
 
 
-async def test_a_request_goes_out_as_one_would_write_it_by_hand(connected: Connect) -> None:
+async def test_a_request_is_encoded_as_written_by_hand(connected: Connect) -> None:
     """The bytes on the wire are the contract with every server."""
     seen = []
 
@@ -52,7 +52,7 @@ async def test_a_request_goes_out_as_one_would_write_it_by_hand(connected: Conne
     ],
     ids=["length", "chunks", "interim", "gzip", "gzip in two members", "no content"],
 )
-async def test_every_way_to_frame_an_answer_is_understood(connected: Connect, data: bytes, body: bytes) -> None:
+async def test_every_framing_of_an_answer_is_parsed(connected: Connect, data: bytes, body: bytes) -> None:
     """Servers and proxies differ in how they frame the same body; each leaves the connection usable."""
     async with scripted(answering(data, data)) as peer, connected(peer.url) as transport:
         first, second = await transport.request(GET), await transport.request(GET)
@@ -70,8 +70,8 @@ async def test_an_answer_without_a_length_ends_with_the_connection(connected: Co
         assert (await transport.request(GET)).body == b"whole"
 
 
-async def test_the_answer_to_head_has_no_body_whatever_its_length_says(connected: Connect) -> None:
-    """The parser cannot know what was asked; waiting for that body would hang."""
+async def test_the_answer_to_head_has_no_body_whatever_its_length(connected: Connect) -> None:
+    """The parser does not know the request; waiting for that body would hang."""
     async with (
         scripted(answering(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n")) as peer,
         connected(peer.url) as transport,
@@ -79,8 +79,8 @@ async def test_the_answer_to_head_has_no_body_whatever_its_length_says(connected
         assert (await transport.request(Request("HEAD", "/"))).body == b""
 
 
-async def test_a_page_of_html_is_an_answer_like_any_other(connected: Connect) -> None:
-    """A proxy's login page must reach the layer that can say so, with its status and type."""
+async def test_an_html_page_is_an_answer_like_any_other(connected: Connect) -> None:
+    """A proxy's login page must reach the layer that can report it, with its status and type."""
     page = answer(502, b"<html>Bad Gateway</html>", "content-type: text/html")
     async with scripted(answering(page)) as peer, connected(peer.url) as transport:
         response = await transport.request(GET)
@@ -92,14 +92,14 @@ async def test_a_page_of_html_is_an_answer_like_any_other(connected: Connect) ->
     [b"SSH-2.0-OpenSSH_9.6\r\n", b"\x15\x03\x01\x00\x02\x02", b"HTTP/1.1 200 OK\ncontent-length: 2\n\nok"],
     ids=["another protocol", "TLS alert", "bare line feeds"],
 )
-async def test_garbage_is_a_bad_answer(connected: Connect, garbage: bytes) -> None:
-    """A wrong port is a common mistake; the message must not be a parser's stack trace."""
+async def test_garbage_is_a_bad_response(connected: Connect, garbage: bytes) -> None:
+    """A wrong port is a common mistake; the message must not be a parser's traceback."""
     async with scripted(answering(garbage)) as peer, connected(peer.url) as transport:
         with pytest.raises(BadAnswer, match="does not speak HTTP"):
             await transport.request(GET)
 
 
-async def test_an_endless_head_is_cut_off(connected: Connect) -> None:
+async def test_an_endless_head_is_aborted(connected: Connect) -> None:
     """Memory is bounded before the first byte of the body."""
 
     async def script(connection: PeerConnection) -> None:
@@ -123,15 +123,15 @@ async def test_an_endless_head_is_cut_off(connected: Connect) -> None:
     ],
     ids=["length", "chunks", "gzip"],
 )
-async def test_a_body_beyond_the_limit_is_cut_off(connected: Connect, data: bytes) -> None:
-    """However it is framed or packed, no answer can exhaust the memory."""
+async def test_a_body_beyond_the_limit_is_aborted(connected: Connect, data: bytes) -> None:
+    """In any framing or compression, no answer can exhaust the memory."""
     async with scripted(answering(data)) as peer, connected(peer.url, limits=Limits(body=1000)) as transport:
         with pytest.raises(BadAnswer, match="exceeds 1000 bytes"):
             await transport.request(GET)
 
 
-async def test_a_gzip_bomb_is_not_unpacked(connected: Connect) -> None:
-    """A few kilobytes can claim to be gigabytes; only as much as allowed is ever made of them."""
+async def test_a_gzip_bomb_is_not_decompressed(connected: Connect) -> None:
+    """A few kilobytes can become gigabytes; only the allowed amount is decompressed."""
     bomb = zlib.compress(b"\0" * 50_000_000, 9, wbits=31)
     async with (
         scripted(answering(answer(200, bomb, "content-encoding: gzip"))) as peer,
@@ -142,7 +142,7 @@ async def test_a_gzip_bomb_is_not_unpacked(connected: Connect) -> None:
 
 
 @pytest.mark.parametrize("body", [b"not gzip at all", gzip.compress(b"whole")[:-3]], ids=["garbage", "truncated"])
-async def test_broken_gzip_is_a_bad_answer(connected: Connect, body: bytes) -> None:
+async def test_broken_gzip_is_a_bad_response(connected: Connect, body: bytes) -> None:
     """Half a body must not pass for a whole one."""
     async with (
         scripted(answering(answer(200, body, "content-encoding: gzip"))) as peer,
@@ -153,7 +153,7 @@ async def test_broken_gzip_is_a_bad_answer(connected: Connect, body: bytes) -> N
 
 
 async def test_a_second_answer_to_one_request_never_reaches_the_next_request(connected: Connect) -> None:
-    """Answers that slip by one would hand one caller another caller's object."""
+    """Shifted answers would return another caller's object."""
     async with (
         scripted(answering(OK + answer(200, b"not yours")), answering(OK)) as peer,
         connected(peer.url) as transport,
@@ -163,7 +163,7 @@ async def test_a_second_answer_to_one_request_never_reaches_the_next_request(con
     assert (first.body, second.body, peer.connections) == (b"ok", b"ok", 2)
 
 
-async def test_repeated_headers_are_kept_apart(connected: Connect) -> None:
+async def test_repeated_headers_are_kept_separately(connected: Connect) -> None:
     """Warnings come as several headers of one name."""
     data = answer(200, b"", 'Warning: 299 - "a"', 'warning: 299 - "b é"')
     async with scripted(answering(data)) as peer, connected(peer.url) as transport:
@@ -171,7 +171,7 @@ async def test_repeated_headers_are_kept_apart(connected: Connect) -> None:
     assert response.header_values("warning") == ['299 - "a"', '299 - "b é"']
 
 
-async def test_nobody_there_is_a_failed_connection(connected: Connect) -> None:
+async def test_an_unreachable_server_is_a_failed_connection(connected: Connect) -> None:
     """The caller must know that nothing was sent."""
     async with scripted(answering(OK)) as peer:
         pass
@@ -208,7 +208,7 @@ async def test_nobody_there_is_a_failed_connection(connected: Connect) -> None:
     ],
 )
 async def test_no_request_can_smuggle_another(connected: Connect, request_: Request) -> None:
-    """Names of objects reach these fields; whatever they contain, one request stays one request."""
+    """Names of objects reach these fields; with any content, one request stays one request."""
     async with scripted(answering(OK)) as peer, connected(peer.url) as transport:
         with pytest.raises(ValueError, match=r"line break|not a request target|set by the transport"):
             await transport.request(request_)
@@ -216,10 +216,10 @@ async def test_no_request_can_smuggle_another(connected: Connect, request_: Requ
 
 
 class _Discard(asyncio.Transport):
-    """Takes bytes and forgets them."""
+    """Discards bytes."""
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Forget."""
+        """Discard the bytes."""
 
     def is_closing(self) -> bool:
         """Stay open."""
@@ -239,8 +239,8 @@ _COUNTED = b'HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\nContent-Type: applic
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from([_CHUNKED, _COUNTED]), st.lists(st.integers(0, 180), max_size=12))
-def test_an_answer_means_the_same_however_it_is_cut(data: bytes, cuts: list[int]) -> None:
-    """The network cuts bytes anywhere; the meaning must not depend on it."""
+def test_an_answer_is_parsed_the_same_at_any_split(data: bytes, cuts: list[int]) -> None:
+    """The network may split bytes anywhere."""
 
     async def parse(pieces: list[bytes]) -> tuple[int, list[tuple[str, str]], bytes]:
         connection = Connection(clock=RealClock(), limits=Limits(), on_free=lambda _: None, on_lost=lambda _: None)

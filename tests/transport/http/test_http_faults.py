@@ -28,7 +28,7 @@ async def _truncate(connection: PeerConnection) -> None:
 
 
 async def _wait_out(clock: FakeClock, call: "asyncio.Task[object]") -> float:
-    """Let time pass whenever the call waits a few seconds before its next try; gives how much did."""
+    """Advance the time whenever the call waits before its next attempt; return how much."""
     passed = 0.0
     while True:
         await until(lambda: call.done() or (clock.next_timer() or 99.0) < 5.0)
@@ -39,8 +39,8 @@ async def _wait_out(clock: FakeClock, call: "asyncio.Task[object]") -> float:
         passed += wait
 
 
-async def test_a_half_open_connection_is_given_up(connected: Connect) -> None:
-    """A server that vanished without a word must not hold a request for ever."""
+async def test_a_half_open_connection_times_out(connected: Connect) -> None:
+    """A server that vanished must not block a request forever."""
     clock = FakeClock()
     asked = asyncio.Event()
 
@@ -58,8 +58,8 @@ async def test_a_half_open_connection_is_given_up(connected: Connect) -> None:
     assert isinstance(call.result(), NoAnswer)
 
 
-async def test_a_slow_drip_is_given_up_when_the_call_is_due(connected: Connect) -> None:
-    """A byte a minute keeps the connection alive, not the caller waiting."""
+async def test_a_slow_trickle_times_out(connected: Connect) -> None:
+    """A byte a minute keeps the connection open, but the caller must not wait."""
     clock = FakeClock()
     drops = asyncio.Queue[bytes]()
 
@@ -86,8 +86,8 @@ async def test_a_slow_drip_is_given_up_when_the_call_is_due(connected: Connect) 
 
 
 @pytest.mark.parametrize("fault", [_reset, _truncate], ids=["reset", "truncated"])
-async def test_a_read_whose_connection_broke_is_read_again(connected: Connect, fault: Script) -> None:
-    """Reads change nothing, so a load balancer's hiccup stays invisible."""
+async def test_a_read_whose_connection_broke_is_retried(connected: Connect, fault: Script) -> None:
+    """Reads change nothing, so a failure of a load balancer stays invisible."""
     clock = FakeClock()
     async with (
         scripted(fault, fault, answering(OK)) as peer,
@@ -100,7 +100,7 @@ async def test_a_read_whose_connection_broke_is_read_again(connected: Connect, f
 
 
 @pytest.mark.parametrize("fault", [_reset, _truncate], ids=["reset", "truncated"])
-async def test_a_write_whose_connection_broke_is_not_repeated(connected: Connect, fault: Script) -> None:
+async def test_a_write_whose_connection_broke_is_not_retried(connected: Connect, fault: Script) -> None:
     """It may have been carried out; only the caller can find out."""
     async with scripted(fault) as peer, connected(peer.url) as transport:
         with pytest.raises(ConnectionLost):
@@ -108,8 +108,8 @@ async def test_a_write_whose_connection_broke_is_not_repeated(connected: Connect
     assert peer.connections == 1
 
 
-async def test_a_stale_connection_costs_a_read_nothing(connected: Connect) -> None:
-    """Servers close idle connections in the same moment in which they are used again."""
+async def test_a_stale_connection_does_not_fail_a_read(connected: Connect) -> None:
+    """Servers close idle connections at the moment in which they are used again."""
 
     async def once_then_reset(connection: PeerConnection) -> None:
         await connection.request()
@@ -124,8 +124,8 @@ async def test_a_stale_connection_costs_a_read_nothing(connected: Connect) -> No
     assert (peer.connections, clock.monotonic()) == (2, 0.0)
 
 
-async def test_a_stale_connection_costs_a_write_its_certainty(connected: Connect) -> None:
-    """The server may have read it before it broke the connection; sending it again could do it twice."""
+async def test_a_write_on_a_stale_connection_has_an_unknown_result(connected: Connect) -> None:
+    """The server may have read it before it broke the connection; a retry could do it twice."""
 
     async def once_then_reset(connection: PeerConnection) -> None:
         await connection.request()
@@ -141,7 +141,7 @@ async def test_a_stale_connection_costs_a_write_its_certainty(connected: Connect
 
 
 async def test_a_connection_that_the_server_closed_is_not_used_for_a_write(connected: Connect) -> None:
-    """What is known to be closed is not tried: the write goes out once, on a new connection."""
+    """A connection known to be closed is not tried: the write is sent once, on a new connection."""
     closed = asyncio.Event()
 
     async def once(connection: PeerConnection) -> None:
@@ -157,8 +157,8 @@ async def test_a_connection_that_the_server_closed_is_not_used_for_a_write(conne
     assert peer.connections == 2
 
 
-async def test_the_server_is_asked_again_when_it_says_so(connected: Connect) -> None:
-    """Priority and fairness sheds load by 429 with Retry-After; every method is repeated then, body included."""
+async def test_a_request_is_retried_if_the_server_asks_for_it(connected: Connect) -> None:
+    """Priority and fairness limits load by 429 with Retry-After; every method is retried then, body included."""
     clock = FakeClock()
     async with (
         scripted(answering(BUSY, answer(503, b"", "retry-after: 3"), OK)) as peer,
@@ -170,8 +170,8 @@ async def test_the_server_is_asked_again_when_it_says_so(connected: Connect) -> 
     assert (call.result(), passed) == (Response(200, [("content-length", "2")], b"ok"), 4.0)
 
 
-async def test_the_server_is_asked_again_ten_times_at_most(connected: Connect) -> None:
-    """A server that is always busy is the caller's problem in the end."""
+async def test_a_request_is_retried_at_most_ten_times(connected: Connect) -> None:
+    """A server that is always busy is reported to the caller in the end."""
     clock = FakeClock()
     seen = 0
 
@@ -189,7 +189,7 @@ async def test_the_server_is_asked_again_ten_times_at_most(connected: Connect) -
 
 
 async def test_new_credentials_are_tried_once_after_a_401(connected: Connect, tmp_path: Path) -> None:
-    """Tokens rotate under a running operator; the refused one is read again, and the request repeated."""
+    """Tokens rotate while an operator runs; the token is read again, and the request repeated."""
     token = tmp_path / "token"
     token.write_text("old\n")
     seen = []
@@ -205,7 +205,7 @@ async def test_new_credentials_are_tried_once_after_a_401(connected: Connect, tm
     assert seen == [b"Bearer old", b"Bearer new"]
 
 
-async def test_a_401_for_the_only_credentials_there_are_is_the_answer(connected: Connect) -> None:
+async def test_a_401_without_other_credentials_is_the_answer(connected: Connect) -> None:
     """Without anything else to present there is nothing to try."""
     async with scripted(answering(answer(401, b"who?"))) as peer, connected(peer.url) as transport:
         assert (await transport.request(GET)).status == 401
@@ -213,7 +213,7 @@ async def test_a_401_for_the_only_credentials_there_are_is_the_answer(connected:
 
 
 async def test_a_cancelled_request_closes_its_connection(connected: Connect) -> None:
-    """A late answer to a cancelled request must never meet the next request."""
+    """A late answer to a cancelled request must never reach the next request."""
     asked, gone = asyncio.Event(), asyncio.Event()
 
     async def slow(connection: PeerConnection) -> None:
@@ -231,7 +231,7 @@ async def test_a_cancelled_request_closes_its_connection(connected: Connect) -> 
     assert peer.connections == 2
 
 
-async def test_cancelling_after_the_answer_came_breaks_nobody_elses_request(connected: Connect) -> None:
+async def test_cancelling_after_the_answer_does_not_break_another_request(connected: Connect) -> None:
     """The connection may carry another request by the time the cancellation is delivered."""
     async with scripted(answering(OK, OK, OK)) as peer, connected(peer.url) as transport:
         await transport.request(GET)
@@ -266,8 +266,8 @@ async def test_requests_beyond_the_limit_wait_for_a_connection(connected: Connec
     assert peer.connections == 2
 
 
-async def test_a_waiting_request_takes_the_place_of_a_broken_connection(connected: Connect) -> None:
-    """A place in the pool that a fault freed is not lost."""
+async def test_a_waiting_request_replaces_a_broken_connection(connected: Connect) -> None:
+    """A slot in the pool that a fault released is not lost."""
     async with (
         scripted(_reset, answering(OK)) as peer,
         connected(peer.url, limits=Limits(connections=1)) as transport,
@@ -280,7 +280,7 @@ async def test_a_waiting_request_takes_the_place_of_a_broken_connection(connecte
 
 
 async def test_an_idle_connection_is_closed_before_the_server_would(connected: Connect) -> None:
-    """Whoever closes first decides; a write must not race with the server's own limit."""
+    """The client must close first; a write must not race with the server's own limit."""
     clock = FakeClock()
     closed = asyncio.Event()
 
@@ -296,8 +296,8 @@ async def test_an_idle_connection_is_closed_before_the_server_would(connected: C
         await happens(closed, "the end of the idle connection")
 
 
-async def test_closing_fails_the_calls_under_way(connected: Connect) -> None:
-    """No caller is left waiting on a transport that is gone, and none can begin anew."""
+async def test_closing_fails_running_calls(connected: Connect) -> None:
+    """No caller is left waiting on a closed transport, and none can start."""
     asked = asyncio.Event()
 
     async def hang(connection: PeerConnection) -> None:
@@ -314,8 +314,8 @@ async def test_closing_fails_the_calls_under_way(connected: Connect) -> None:
             await transport.request(GET)
 
 
-async def test_bytes_that_nobody_asked_for_end_the_connection(connected: Connect) -> None:
-    """Some servers say 408 to an idle connection; it must not be taken for the next answer."""
+async def test_unexpected_bytes_end_the_connection(connected: Connect) -> None:
+    """Some servers send 408 to an idle connection; it must not be taken for the next answer."""
     sent = asyncio.Event()
 
     async def script(connection: PeerConnection) -> None:
@@ -333,7 +333,7 @@ async def test_bytes_that_nobody_asked_for_end_the_connection(connected: Connect
 
 
 async def test_closing_interrupts_a_connection_that_is_being_opened(connected: Connect) -> None:
-    """A server that accepts and says nothing must not hold up a shutdown."""
+    """A server that accepts and sends nothing must not delay a shutdown."""
     accepted = asyncio.Event()
 
     async def silent(connection: PeerConnection) -> None:
@@ -348,7 +348,7 @@ async def test_closing_interrupts_a_connection_that_is_being_opened(connected: C
         assert isinstance(call.result(), ConnectionLost)
 
 
-async def test_a_wait_that_would_outlast_the_call_is_not_begun(connected: Connect) -> None:
+async def test_a_delay_that_would_exceed_the_timeout_is_not_started(connected: Connect) -> None:
     """The caller gets the server's answer while there is time to act on it."""
     clock = FakeClock()
     async with (

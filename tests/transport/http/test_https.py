@@ -48,14 +48,14 @@ async def _handshakes_over() -> None:
     await until(lambda: len(asyncio.all_tasks()) == 1)
 
 
-async def test_a_server_signed_by_the_given_authority_is_trusted(connected: Connect) -> None:
-    """The usual case: a cluster with an authority of its own."""
+async def test_a_server_signed_by_the_given_ca_is_trusted(connected: Connect) -> None:
+    """The usual case: a cluster with its own CA."""
     async with _https() as server, connected(server.url, tls=TlsConfig(ca=CA)) as transport:
         assert (await transport.request(GET)).status == 200
 
 
-async def test_the_certificate_of_the_server_itself_can_be_what_is_trusted(connected: Connect) -> None:
-    """Tests of other frameworks put a webhook's serving certificate into its caBundle, and Go takes it."""
+async def test_the_serving_certificate_itself_can_be_trusted(connected: Connect) -> None:
+    """Tests of other frameworks put a webhook's serving certificate into its caBundle, and Go accepts it."""
     config = TlsConfig(ca=SERVER.certificate.decode())
     async with _https() as server, connected(server.url, tls=config) as transport:
         assert (await transport.request(GET)).status == 200
@@ -70,16 +70,16 @@ async def test_the_certificate_of_the_server_itself_can_be_what_is_trusted(conne
     ],
     ids=["another authority", "the system's authorities", "another name"],
 )
-async def test_any_other_server_is_refused(connected: Connect, config: TlsConfig, reason: str) -> None:
-    """A given authority is the only one; a name is checked; nothing is sent to a stranger."""
+async def test_any_other_server_is_rejected(connected: Connect, config: TlsConfig, reason: str) -> None:
+    """The given CA is the only one; the name is checked; nothing is sent to another server."""
     async with _https() as server, connected(server.url, tls=config) as transport:
         with pytest.raises(TlsError, match=reason):
             await transport.request(Request("POST", "/", {}, b"secret"))
         await _handshakes_over()
 
 
-async def test_an_expired_certificate_is_refused(connected: Connect) -> None:
-    """Yesterday's certificate may be anybody's by now."""
+async def test_an_expired_certificate_is_rejected(connected: Connect) -> None:
+    """Its key may be known to others by now."""
     past = FakeClock(datetime(2020, 1, 1, tzinfo=UTC))
     expired = CertificateAuthority.load(AUTHORITY.key_pair(), clock=past).issue_server(["127.0.0.1"])
     async with _https(expired) as server, connected(server.url, tls=TlsConfig(ca=CA)) as transport:
@@ -95,7 +95,7 @@ async def test_the_name_to_check_can_be_given(connected: Connect) -> None:
         assert (await transport.request(GET)).status == 200
 
 
-async def test_a_client_certificate_tells_the_server_who_asks(connected: Connect) -> None:
+async def test_a_client_certificate_identifies_the_user(connected: Connect) -> None:
     """Kubernetes reads user and groups from the subject."""
     client = _client(AUTHORITY.issue_client("admin", ["masters", "others"]))
     async with _https() as server, connected(server.url, tls=TlsConfig(ca=CA, client=client)) as transport:
@@ -103,7 +103,7 @@ async def test_a_client_certificate_tells_the_server_who_asks(connected: Connect
 
 
 async def test_a_client_certificate_of_a_stranger_is_a_tls_error(connected: Connect) -> None:
-    """The server refuses it after our side of the handshake is done; not every server says so before it hangs up."""
+    """The server rejects it after our side of the handshake is done; not every server says so before it disconnects."""
     client = _client(OTHER.issue_client("admin"))
     async with _https() as server, connected(server.url, tls=TlsConfig(ca=CA, client=client)) as transport:
         with pytest.raises((TlsError, ConnectionLost)):
@@ -111,7 +111,7 @@ async def test_a_client_certificate_of_a_stranger_is_a_tls_error(connected: Conn
 
 
 async def test_rotated_certificate_files_are_used_for_new_connections(connected: Connect, tmp_path: Path) -> None:
-    """Short-lived certificates are replaced on disk under a running operator."""
+    """Short-lived certificates are replaced on disk while an operator runs."""
     certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
 
     def put(user: str) -> None:
@@ -133,21 +133,21 @@ async def test_rotated_certificate_files_are_used_for_new_connections(connected:
         assert (await transport.request(GET)).body == b"second"
 
 
-async def test_skipping_verification_works_and_is_loud(connected: Connect, caplog: pytest.LogCaptureFixture) -> None:
-    """Someone will forget that they turned it off; every start must say so."""
+async def test_skipping_verification_works_and_is_logged(connected: Connect, caplog: pytest.LogCaptureFixture) -> None:
+    """Users forget that they turned it off; every start must say so."""
     async with _https() as server, connected(server.url, tls=TlsConfig(insecure=True)) as transport:
         assert (await transport.request(GET)).status == 200
     assert [(record.levelno, record.message[:8]) for record in caplog.records] == [(logging.WARNING, "INSECURE")]
 
 
-def test_skipping_verification_excludes_an_authority() -> None:
+def test_skipping_verification_excludes_a_ca() -> None:
     """One of the two is a mistake, and guessing which is not safe."""
     with pytest.raises(ConfigError, match="exclude each other"):
         TlsConfig(ca=CA, insecure=True)
 
 
-async def test_a_server_that_is_silent_in_the_handshake_is_given_up(connected: Connect) -> None:
-    """A port that accepts and says nothing must not hold a request."""
+async def test_a_silent_handshake_times_out(connected: Connect) -> None:
+    """A port that accepts and sends nothing must not block a request."""
     clock = FakeClock()
     accepted = asyncio.Event()
 
@@ -168,7 +168,7 @@ async def test_a_server_that_is_silent_in_the_handshake_is_given_up(connected: C
             await clock.advance(10)
 
 
-async def test_plain_http_on_the_other_end_is_a_tls_error(connected: Connect) -> None:
+async def test_plain_http_on_the_other_side_is_a_tls_error(connected: Connect) -> None:
     """The wrong scheme is a common mistake."""
 
     async def plain(connection: PeerConnection) -> None:
@@ -192,13 +192,13 @@ async def test_plain_http_on_the_other_end_is_a_tls_error(connected: Connect) ->
     ids=["authority", "missing authority", "missing certificate", "garbage key", "another's key"],
 )
 def test_unusable_certificates_are_named(config: TlsConfig, message: str) -> None:
-    """OpenSSL's own words name neither the file nor the field."""
+    """OpenSSL's own messages name neither the file nor the field."""
     with pytest.raises(ConfigError, match=message):
         build_context(config)
 
 
-def test_an_encrypted_key_is_refused_instead_of_asking_at_the_terminal() -> None:
-    """An operator that waits for a password in its pod looks like one that hangs."""
+def test_an_encrypted_key_is_rejected_instead_of_prompting() -> None:
+    """An operator that waits for a password in its pod looks as if it hangs."""
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - only here
 
     key = serialization.load_pem_private_key(SERVER.key, None)

@@ -1,4 +1,4 @@
-"""Our two ends could share one misunderstanding of HTTP; the standard library's client and server do not share it."""
+"""Client and server of ours could share a misunderstanding of HTTP; those of the standard library do not."""
 
 import asyncio
 import http.client
@@ -26,7 +26,7 @@ class _Echo:
 
 
 def _ask_all(port: int) -> list[tuple[int, str | None, bytes]]:
-    """Ask over one connection: the second and third answer show that the first was framed right."""
+    """Send requests over one connection: the second and third answer show that the first was framed correctly."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     answers = []
     for method, path, body in [
@@ -43,7 +43,7 @@ def _ask_all(port: int) -> list[tuple[int, str | None, bytes]]:
     return answers
 
 
-async def test_another_client_understands_our_server() -> None:
+async def test_another_client_works_with_our_server() -> None:
     """One kept-alive connection carries every kind of answer and of body."""
     async with Server(_Echo(), clock=RealClock()) as server:
         answers = await asyncio.to_thread(_ask_all, server.port)
@@ -60,7 +60,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the standard library's name
-        """Say nothing."""
+        """Log nothing."""
 
     def do_POST(self) -> None:
         """Echo the body."""
@@ -81,7 +81,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def library_server() -> Iterator[int]:
-    """Run the standard library's server in a thread; gives its port."""
+    """Run the standard library's server in a thread; yield its port."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -92,7 +92,7 @@ def library_server() -> Iterator[int]:
     server.server_close()
 
 
-async def test_our_client_understands_another_server(connected: Connect, library_server: int) -> None:
+async def test_our_client_works_with_another_server(connected: Connect, library_server: int) -> None:
     """The same connection is used again after either framing."""
     async with connected(f"http://127.0.0.1:{library_server}") as transport:
         for _ in range(2):

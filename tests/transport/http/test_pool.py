@@ -33,7 +33,7 @@ def _waiter(pool: Pool) -> "asyncio.Future[Connection | None]":
     return waiter
 
 
-def test_the_freshest_connection_is_taken_first_and_closed_ones_are_passed_over() -> None:
+def test_the_most_recent_connection_is_used_first_and_closed_ones_are_skipped() -> None:
     """The one used last is least likely to have been closed by the server."""
     pool = Pool(3)
     old, closed, fresh = (_joined(pool) for _ in range(3))
@@ -43,7 +43,7 @@ def test_the_freshest_connection_is_taken_first_and_closed_ones_are_passed_over(
     assert (pool.take(), pool.take(), pool.take()) == (fresh, old, None)
 
 
-async def test_those_who_wait_are_served_in_their_order() -> None:
+async def test_waiting_requests_are_served_in_order() -> None:
     """No request starves behind later ones."""
     pool = Pool(1)
     connection = _joined(pool)
@@ -59,8 +59,8 @@ async def test_those_who_wait_are_served_in_their_order() -> None:
 
 
 @pytest.mark.parametrize("gift", ["connection", "place"])
-async def test_what_was_given_to_one_who_leaves_is_not_lost(gift: str) -> None:
-    """A cancellation may come in the same moment as the connection."""
+async def test_a_connection_given_to_a_cancelled_request_is_not_lost(gift: str) -> None:
+    """A cancellation may come at the same moment as the connection."""
     pool = Pool(1)
     connection = _joined(pool)
     leaving, next_ = _waiter(pool), _waiter(pool)
@@ -76,8 +76,8 @@ async def test_what_was_given_to_one_who_leaves_is_not_lost(gift: str) -> None:
         assert next_.result() is None
 
 
-async def test_one_who_leaves_early_is_passed_over() -> None:
-    """A cancelled request takes no connection."""
+async def test_a_cancelled_request_is_skipped() -> None:
+    """It takes no connection."""
     pool = Pool(1)
     connection = _joined(pool)
     leaving, next_ = _waiter(pool), _waiter(pool)
@@ -87,8 +87,8 @@ async def test_one_who_leaves_early_is_passed_over() -> None:
     assert next_.result() is connection
 
 
-async def test_retired_connections_make_room_and_do_not_come_back() -> None:
-    """After a new certificate the old connections must carry nothing more."""
+async def test_retired_connections_make_room_and_are_not_reused() -> None:
+    """After a new certificate the old connections must not be used."""
     pool = Pool(2)
     idle, busy = _joined(pool), _joined(pool)
     pool.give_back(idle)

@@ -30,15 +30,13 @@ def _response(status: int, retry_after: str | None) -> Response:
         (200, "1", None),
     ],
 )
-def test_only_what_the_server_asks_to_repeat_is_repeated(
-    status: int, retry_after: str | None, wait: float | None
-) -> None:
-    """Repeating on our own account makes an overloaded server worse; waits beyond a minute are the caller's choice."""
+def test_only_answers_with_retry_after_are_retried(status: int, retry_after: str | None, wait: float | None) -> None:
+    """Other retries would make an overloaded server worse; delays beyond a minute are the caller's choice."""
     assert wait_before_retry("POST", _response(status, retry_after)) == wait
 
 
-def test_version_from_the_future_is_the_readers_to_hear_at_once() -> None:
-    """A real server asks to retry after a second, and would be asked ten times for what never comes."""
+def test_a_version_from_the_future_is_not_retried() -> None:
+    """A real server asks to retry after a second, and would get ten requests for nothing."""
     body = (
         b'{"kind":"Status","code":504,"reason":"Timeout","details":{"retryAfterSeconds":1,'
         b'"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}]}}'
@@ -61,6 +59,8 @@ def test_version_from_the_future_is_the_readers_to_hear_at_once() -> None:
         ("GET", TlsError(""), None),
     ],
 )
-def test_only_reads_survive_a_broken_connection(method: str, error: TransportError, wait: float | None) -> None:
-    """A write may have happened; a server that is not there or not right will not be right in a second."""
+def test_only_reads_are_retried_after_a_broken_connection(
+    method: str, error: TransportError, wait: float | None
+) -> None:
+    """A write may have happened; an unreachable or wrong server does not change within a second."""
     assert wait_before_retry(method, error) == wait

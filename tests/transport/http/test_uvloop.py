@@ -18,7 +18,7 @@ AUTHORITY = CertificateAuthority.create("authority", clock=RealClock())
 
 
 class SmallApp:
-    """A little of everything."""
+    """Answers of each kind."""
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Answer by path."""

@@ -1,4 +1,4 @@
-"""Certificates as values, and where they are kept: a year of them under a clock, judged by an independent verifier."""
+"""Certificates as values, and their stores: two years with a fake clock, checked by an independent verifier."""
 
 import asyncio
 from pathlib import Path
@@ -38,7 +38,7 @@ def _is_trusted(serving: bytes, authority: bytes, clock: Clock) -> bool:
 
 
 async def test_two_years_pass_and_no_certificate_is_ever_untrusted(fake_clock: FakeClock) -> None:
-    """A slow replica serves yesterday's certificate, a slow API server trusts yesterday's bundle: each must fit."""
+    """A slow replica serves yesterday's certificate, a slow API server trusts yesterday's bundle: both must work."""
     source = OwnCertificates(MemoryBundleStore(), [NAME], clock=fake_clock)
     last = await source.current()
     signers = {last.authority}
@@ -49,12 +49,12 @@ async def test_two_years_pass_and_no_certificate_is_ever_untrusted(fake_clock: F
             assert _is_trusted(serving.serving.certificate, authority.authority, fake_clock)
         signers.add(now.authority)
         last = now
-    # Over two years: announced, promoted, forgotten, each several times.
+    # Over two years: published, used, dropped, each several times.
     assert len(signers) >= 5
 
 
-async def test_a_serving_certificate_is_for_the_names_it_must_have(fake_clock: FakeClock) -> None:
-    """A Service that was renamed needs another certificate, of the same authority."""
+async def test_a_serving_certificate_has_the_required_names(fake_clock: FakeClock) -> None:
+    """A Service that was renamed needs another certificate, of the same CA."""
     store = MemoryBundleStore()
     before = await OwnCertificates(store, ["elsewhere.svc"], clock=fake_clock).current()
     after = await OwnCertificates(store, [NAME], clock=fake_clock).current()
@@ -62,7 +62,7 @@ async def test_a_serving_certificate_is_for_the_names_it_must_have(fake_clock: F
     assert _is_trusted(after.serving.certificate, before.authority, fake_clock)
 
 
-async def test_material_survives_a_secret(fake_clock: FakeClock) -> None:
+async def test_certificates_are_restored_from_a_secret(fake_clock: FakeClock) -> None:
     """All replicas read what one of them wrote, at each stage of a rotation."""
     store = MemoryBundleStore()
     source = OwnCertificates(store, [NAME], clock=fake_clock)
@@ -75,7 +75,7 @@ async def test_material_survives_a_secret(fake_clock: FakeClock) -> None:
 
 
 async def test_replicas_that_start_at_once_agree(cluster: Cluster) -> None:
-    """Both find no Secret, both make one, one of them is faster: the other takes what is there."""
+    """Both find no Secret, both create one, one of them is faster: the other uses the existing one."""
     sources = [
         OwnCertificates(SecretBundleStore(cluster.client, "default", "c"), [NAME], clock=cluster.clock)
         for _ in range(2)
@@ -87,7 +87,7 @@ async def test_replicas_that_start_at_once_agree(cluster: Cluster) -> None:
     assert len(cluster.list(Secret)) == 1
 
 
-async def test_a_renewal_by_another_replica_is_taken_over(cluster: Cluster, fake_clock: FakeClock) -> None:
+async def test_a_renewal_by_another_replica_is_used(cluster: Cluster, fake_clock: FakeClock) -> None:
     """Two replicas renew in the same second: the Secret is written once."""
     sources = [
         OwnCertificates(SecretBundleStore(cluster.client, "default", "c"), [NAME], clock=fake_clock) for _ in range(2)
@@ -99,7 +99,7 @@ async def test_a_renewal_by_another_replica_is_taken_over(cluster: Cluster, fake
     assert renewed[0] == renewed[1] != before
 
 
-async def test_a_secret_that_was_deleted_comes_back_as_it_was(cluster: Cluster) -> None:
+async def test_a_deleted_secret_is_restored_unchanged(cluster: Cluster) -> None:
     """Creating another CA would break clients that still trust the former one."""
     source = OwnCertificates(SecretBundleStore(cluster.client, "default", "c"), [NAME], clock=cluster.clock)
     before = await source.current()
@@ -117,7 +117,7 @@ async def test_a_secret_of_another_owner_is_not_overwritten(cluster: Cluster) ->
     assert cluster.list(Secret)[0].data == {"tls.crt": b"x", "tls.key": b"y"}
 
 
-async def test_a_broken_authority_is_replaced(fake_clock: FakeClock) -> None:
+async def test_a_broken_ca_is_replaced(fake_clock: FakeClock) -> None:
     """A Secret that was edited by hand must not keep the operator from starting."""
     store = MemoryBundleStore()
     source = OwnCertificates(store, [NAME], clock=fake_clock)
@@ -131,7 +131,7 @@ async def test_a_broken_authority_is_replaced(fake_clock: FakeClock) -> None:
     assert _is_trusted(renewed.serving.certificate, renewed.authority, fake_clock)
 
 
-async def test_a_secret_of_the_users_is_read_and_never_written(cluster: Cluster) -> None:
+async def test_a_secret_of_the_user_is_read_and_never_written(cluster: Cluster) -> None:
     """Users with a certificate manager can keep it."""
     source = SecretCertificates(cluster.client, "default", "mine")
     with pytest.raises(ConfigError, match="Secret default/mine does not exist"):
@@ -146,7 +146,7 @@ async def test_a_secret_of_the_users_is_read_and_never_written(cluster: Cluster)
 
 
 async def test_files_are_read_again_each_time(tmp_path: Path) -> None:
-    """A mounted Secret changes under a running process."""
+    """A mounted Secret changes while the process runs."""
     source = FileCertificates(tmp_path)
     with pytest.raises(ConfigError, match=r"tls\.crt: No such file"):
         await source.current()
@@ -159,7 +159,7 @@ async def test_files_are_read_again_each_time(tmp_path: Path) -> None:
     assert (found.serving.certificate, found.serving.key, found.authority) == (b"1", b"2", b"3")
 
 
-def test_keys_do_not_show_themselves() -> None:
+def test_keys_are_not_shown() -> None:
     """Objects end up in logs."""
     material = CertificateBundle.of({"signer.crt": b"", "signer.key": b"SECRET", "tls.crt": b"", "tls.key": b"SECRET"})
     assert material is not None

@@ -1,4 +1,4 @@
-"""What is applied so that the API server trusts an authority, given what it has."""
+"""What is applied so that the API server trusts a CA, given its current state."""
 
 import base64
 from typing import Any
@@ -22,7 +22,7 @@ def _configuration(**bundles: str) -> dict[str, Any]:
 
 
 def test_only_the_bundle_is_applied() -> None:
-    """Everything else belongs to the deployment."""
+    """All other fields belong to the deployment."""
     assert configuration_change(_configuration(a="", b="old"), ["a", "b"], b"new") == {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingWebhookConfiguration",
@@ -34,21 +34,21 @@ def test_only_the_bundle_is_applied() -> None:
     }
 
 
-def test_nothing_is_written_where_nothing_changes() -> None:
-    """Replicas look twice a minute."""
+def test_nothing_is_written_if_nothing_changes() -> None:
+    """Replicas check twice a minute."""
     assert configuration_change(_configuration(a=NEW), ["a"], b"new") is None
     assert configuration_change({**_configuration(), "webhooks": None}, ["a"], b"new") is None
 
 
-def test_a_program_and_a_configuration_of_different_releases_get_along() -> None:
+def test_a_program_and_a_configuration_of_different_releases_work_together() -> None:
     """A webhook that the other does not know must not keep the rest from being trusted during a rollout."""
     change = configuration_change(_configuration(a="old", gone="old"), ["a", "added"], b"new")
     assert change is not None
     assert [entry["name"] for entry in change["webhooks"]] == ["a"]
 
 
-def test_a_definition_is_changed_only_where_it_asks_for_conversion() -> None:
-    """A bundle without a strategy would be refused."""
+def test_a_crd_is_changed_only_if_it_declares_conversion() -> None:
+    """A bundle without a strategy would be rejected."""
     definition: dict[str, Any] = {"apiVersion": "v1", "kind": "CRD", "metadata": {"name": "x"}, "spec": {}}
     assert definition_change(definition, b"new") is None
     definition["spec"]["conversion"] = {"strategy": "None"}

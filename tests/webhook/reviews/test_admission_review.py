@@ -1,4 +1,4 @@
-"""Reviews as bytes: what is read, what is refused, what is answered."""
+"""Reviews as bytes: what is parsed, what is rejected, what is answered."""
 
 import contextlib
 from typing import Any
@@ -13,8 +13,8 @@ from steersman.webhook.reviews.failure import ReviewFailed
 from tests.webhook.example_reviews import response_of, review
 
 
-def test_a_review_tells_who_wants_what() -> None:
-    """Everything that a function is told comes from here."""
+def test_a_review_contains_the_user_and_the_request() -> None:
+    """All arguments of a function come from here."""
     request = request_of(review(dryRun=True, operation="UPDATE", oldObject={"old": 1}))
     assert (request.uid, request.operation, request.dry_run) == ("u-1", "UPDATE", True)
     assert (request.user_info.username, request.user_info.groups) == ("jane", ["devs"])
@@ -45,7 +45,7 @@ def test_an_absent_object_is_empty_whether_null_or_left_out() -> None:
         (review(kind=None), "not a valid AdmissionReview"),
     ],
 )
-def test_what_is_no_review_is_refused_with_the_reason(body: bytes, why: str) -> None:
+def test_an_invalid_review_is_rejected_with_the_reason(body: bytes, why: str) -> None:
     """The API server's error must show what is wrong with the request."""
     with pytest.raises(ReviewFailed, match=why) as refused:
         request_of(body)
@@ -61,8 +61,8 @@ _JSON = st.recursive(
 
 @given(change=st.dictionaries(st.sampled_from(["uid", "kind", "operation", "userInfo", "object", "dryRun"]), _JSON))
 @settings(max_examples=100, deadline=None)
-def test_whatever_a_request_holds_it_is_read_or_refused(change: dict[str, Any]) -> None:
-    """Nothing that comes in may end in a traceback."""
+def test_any_request_is_parsed_or_rejected(change: dict[str, Any]) -> None:
+    """No input may end in a traceback."""
     with contextlib.suppress(ReviewFailed):
         request = request_of(review(**change))
         assert request.uid
@@ -71,14 +71,14 @@ def test_whatever_a_request_holds_it_is_read_or_refused(change: dict[str, Any]) 
 
 @given(body=st.binary(max_size=200))
 @settings(max_examples=50, deadline=None)
-def test_whatever_bytes_come_they_are_refused(body: bytes) -> None:
+def test_any_bytes_are_rejected(body: bytes) -> None:
     """The port can be reached from the whole cluster."""
     with pytest.raises(ReviewFailed):
         request_of(body)
 
 
-def test_a_verdict_carries_the_uid_that_was_asked() -> None:
-    """The API server refuses any other."""
+def test_an_answer_has_the_uid_of_its_review() -> None:
+    """The API server rejects any other."""
     assert response_of(allowed("u-7")) == {"uid": "u-7", "allowed": True}
     patch = [{"op": "add", "path": "/a", "value": 1}]
     assert response_of(allowed("u-7", ["careful"], patch)) == {
@@ -91,7 +91,7 @@ def test_a_verdict_carries_the_uid_that_was_asked() -> None:
 
 
 def test_a_denial_is_forbidden_and_one_about_a_field_invalid() -> None:
-    """Clients tell the two apart by their code; kubectl shows the field."""
+    """Clients distinguish the two by their code; kubectl shows the field."""
     request = request_of(review(name="a", uid="u"))
     plain = response_of(denied(request, Deny("not today")))
     assert (plain["allowed"], plain["status"]["code"]) == (False, 403)

@@ -1,4 +1,4 @@
-"""Conversion reviews as bytes: batches, order, uid, and what is refused."""
+"""Conversion reviews as bytes: batches, order, uid, and what is rejected."""
 
 import json
 from typing import Any
@@ -35,8 +35,8 @@ def _answer(body: bytes) -> Document:
     return response
 
 
-def test_a_batch_comes_back_whole_and_in_its_order() -> None:
-    """A server asks for all objects of a list at once, and counts what it gets."""
+def test_a_batch_is_returned_complete_and_in_order() -> None:
+    """A server converts all objects of a list at once, and counts the result."""
     objects = [_website(f"w{place}", replicas=place) for place in range(50)]
     objects[7] = _website("w7", "v1", copies=7)
     response = _answer(_review(objects))
@@ -46,8 +46,8 @@ def test_a_batch_comes_back_whole_and_in_its_order() -> None:
     assert {made["apiVersion"] for made in response["convertedObjects"]} == {f"{GROUP}/v1"}
 
 
-def test_no_objects_are_converted_to_none() -> None:
-    """An empty list is asked for too."""
+def test_an_empty_batch_is_converted_to_an_empty_one() -> None:
+    """A server may send an empty list."""
     assert _answer(_review([]))["convertedObjects"] == []
 
 
@@ -67,8 +67,8 @@ def test_no_objects_are_converted_to_none() -> None:
         ([_website("a"), _website("b", "v1alpha1", words=7)], f"{GROUP}/v1", "Website b cannot become v1: not a Alpha"),
     ],
 )
-def test_what_cannot_be_converted_fails_the_whole_review(objects: Any, version: str, message: str) -> None:
-    """Half a list is no list: the server would not know which half."""
+def test_an_object_that_cannot_be_converted_fails_the_whole_review(objects: Any, version: str, message: str) -> None:
+    """The server could not tell which part of a partial list is missing."""
     response = _answer(_review(objects, version))
     assert response["convertedObjects"] == []
     assert response["result"]["status"] == "Failure"
@@ -88,7 +88,7 @@ def test_what_cannot_be_converted_fails_the_whole_review(objects: Any, version: 
         (b"[" * 100_000, "not JSON"),
     ],
 )
-def test_what_is_no_review_is_refused(body: bytes, message: str) -> None:
+def test_an_invalid_review_is_rejected(body: bytes, message: str) -> None:
     """There is no uid to answer to: the caller gets a plain 400."""
     with pytest.raises(DecodeError, match=message):
         CONVERSIONS.review(body)
@@ -125,8 +125,8 @@ class LossyBeta(Resource[Narrow, Status]):
 renames(LossyBeta, LossyV1, {})
 
 
-def test_a_lossy_conversion_is_refused_before_the_first_review() -> None:
-    """An operator that would destroy data must not start."""
+def test_a_lossy_conversion_is_rejected_before_the_first_review() -> None:
+    """An operator that would lose data must not start."""
     with pytest.raises(DeclarationError, match=r"versions of Lossy.lossy.example.com lose something:\n.*\.spec\.b of"):
         Conversions([LossyV1, LossyBeta])
 

@@ -1,4 +1,4 @@
-"""Versions of a kind as clients see them: the API server asks the operator over real TLS."""
+"""Versions of a kind as clients see them: the API server calls the operator over real TLS."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -45,7 +45,7 @@ async def _served(cluster: Cluster) -> AsyncIterator[None]:
         yield
 
 
-async def test_what_is_written_in_one_version_is_read_in_another(cluster: Cluster) -> None:
+async def test_an_object_written_in_one_version_is_read_in_another(cluster: Cluster) -> None:
     """The reconciler knows only v1; users of v1beta1 see its status under their own names."""
     async with _served(cluster):
         await cluster.client.create(BetaWebsite(meta("blog"), BetaSpec(replicas=3, host="a.dev")))
@@ -76,7 +76,7 @@ async def test_a_client_of_the_old_version_erases_nothing(cluster: Cluster) -> N
         assert (after.uid, after.labels, after.annotations) == (made.uid, {"team": "web"}, {})
 
 
-async def test_lists_and_watches_come_in_the_version_that_was_asked_for(cluster: Cluster) -> None:
+async def test_lists_and_watches_have_the_requested_version(cluster: Cluster) -> None:
     """An informer of v1beta1 follows what is written in v1, in order."""
     async with _served(cluster):
         for number in range(5):
@@ -91,7 +91,7 @@ async def test_lists_and_watches_come_in_the_version_that_was_asked_for(cluster:
 
 
 class ShapeSpec(Model):
-    """What a shape is."""
+    """The spec of a shape."""
 
     sides: int = 3
 
@@ -103,12 +103,12 @@ class Shape(Resource[ShapeSpec, Status]):
 
 @custom_resource("shapes.example.com/v1beta1", kind="Shape", into=KINDS)
 class BetaShape(Resource[ShapeSpec, Status]):
-    """A shape, with less known about it."""
+    """A shape with fewer fields."""
 
 
 @converts(BetaShape, Shape)
 def to_v1(old: BetaShape) -> Shape:
-    """Refuse circles, and forget sides beyond a million."""
+    """Reject circles, and drop sides beyond a million."""
     if old.spec.sides == 0:
         raise ValueError("circles are not supported")
     return Shape(old.metadata, ShapeSpec(sides=min(old.spec.sides, 1_000_000)), old.status)
@@ -116,7 +116,7 @@ def to_v1(old: BetaShape) -> Shape:
 
 @converts(Shape, BetaShape)
 def to_beta(new: Shape) -> BetaShape:
-    """Take it as it is."""
+    """Return it unchanged."""
     return BetaShape(new.metadata, new.spec, new.status)
 
 
@@ -138,7 +138,7 @@ def _shapes() -> Operator:
         (2_000_000, "Shape default/round cannot become v1: .spec.sides would be lost"),
     ],
 )
-async def test_what_a_converter_cannot_do_is_told_and_nothing_is_written(
+async def test_the_error_of_a_converter_reaches_the_user_and_nothing_is_written(
     cluster: Cluster, sides: int, message: str
 ) -> None:
     """A user of kubectl reads this; the operator's log is far away."""
@@ -151,8 +151,8 @@ async def test_what_a_converter_cannot_do_is_told_and_nothing_is_written(
             await cluster.client.get(Shape, "round")
 
 
-async def test_without_its_operator_a_version_cannot_be_had_and_the_stored_one_can(cluster: Cluster) -> None:
-    """An operator that is down must not make objects unreadable: v1 is stored and needs no conversion."""
+async def test_without_its_operator_only_the_stored_version_is_readable(cluster: Cluster) -> None:
+    """An operator that is down must not make all objects unreadable: v1 is stored and needs no conversion."""
     async with _served(cluster):
         await cluster.client.create(Website(meta("blog"), WebsiteSpec(copies=2)))
     assert (await cluster.client.get(Website, "blog")).spec.copies == 2
@@ -163,7 +163,7 @@ async def test_without_its_operator_a_version_cannot_be_had_and_the_stored_one_c
 
 
 async def test_an_operator_starts_although_objects_are_stored_in_a_former_version(cluster: Cluster) -> None:
-    """Its new certificate is not trusted before it runs: waiting for the definition must not wait for it."""
+    """Its new certificate is not trusted before it runs: waiting for the CRD must not wait for it."""
     async with _served(cluster):
         definition = await cluster.client.get(CustomResourceDefinition, f"websites.{GROUP}")
         for version in definition.spec.versions:
@@ -174,8 +174,8 @@ async def test_an_operator_starts_although_objects_are_stored_in_a_former_versio
         assert (await cluster.client.get(Website, "old")).spec.copies == 4
 
 
-async def test_the_definition_says_who_converts_and_who_is_trusted(cluster: Cluster) -> None:
-    """Without a caBundle no server would believe the answers."""
+async def test_the_crd_contains_the_webhook_and_its_ca_bundle(cluster: Cluster) -> None:
+    """Without a caBundle no server would accept the answers."""
     async with _served(cluster):
         definition = await cluster.client.get(CustomResourceDefinition, f"websites.{GROUP}")
         conversion = definition.spec.conversion
@@ -186,8 +186,8 @@ async def test_the_definition_says_who_converts_and_who_is_trusted(cluster: Clus
         assert conversion.webhook.client_config.ca_bundle
 
 
-async def test_in_a_test_versions_need_no_line_more(cluster: Cluster) -> None:
-    """In this process the API server asks without a socket."""
+async def test_in_a_test_versions_need_no_setup(cluster: Cluster) -> None:
+    """In this process the API server calls without a socket."""
     async with cluster.running(_operator()):
         await cluster.client.create(BetaWebsite(meta("blog"), BetaSpec(replicas=3)))
         await cluster.eventually(lambda: cluster.list(Website)[0].status.copies == 3)

@@ -1,4 +1,4 @@
-"""What is asked where: whatever comes to the routes, the worst that follows is a refusal that says why."""
+"""Which function is called at which path; any other request is rejected with the reason."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ JSON = {"content-type": "application/json; charset=utf-8"}
 
 
 async def _post(routes: Routes, target: str, body: bytes = b"{}", **change: str) -> tuple[int, str]:
-    """Post to some routes; give the status and the message, or the body as it is."""
+    """Post to some routes; return the status and the message, or the unchanged body."""
     headers = {**JSON, **{name.replace("_", "-"): value for name, value in change.items() if name != "method"}}
     transport = InMemoryTransport(routes, clock=RealClock())
     response = await transport.request(Request(change.get("method", "POST"), target, headers, body))
@@ -30,7 +30,7 @@ def _echo(body: bytes) -> bytes:
     return body
 
 
-async def test_a_pure_function_and_a_waiting_one_can_both_be_mounted() -> None:
+async def test_a_synchronous_and_an_asynchronous_function_can_be_mounted() -> None:
     """Conversion computes, admission may wait."""
 
     async def late(body: bytes) -> bytes:
@@ -43,7 +43,7 @@ async def test_a_pure_function_and_a_waiting_one_can_both_be_mounted() -> None:
     assert await _post(routes, "/validate", b'{"b":1}') == (200, '{"b":1}')
 
 
-async def test_what_is_not_a_posted_review_is_refused() -> None:
+async def test_a_request_that_is_not_a_posted_review_is_rejected() -> None:
     """The message reaches the user who tried to write an object."""
     routes = Routes(RealClock())
     routes.mount("/a", _echo)
@@ -78,10 +78,10 @@ async def test_reviews_that_cannot_be_answered_say_why() -> None:
     ("query", "limit"),
     [("?timeout=10s", 9.0), ("?timeout=1s", 0.9), ("?timeout=99s", 27.0), ("?timeout=x", 9.0), ("", 9)],
 )
-async def test_time_is_up_a_little_before_the_api_server_gives_up(
+async def test_the_timeout_is_a_little_shorter_than_that_of_the_api_server(
     fake_clock: FakeClock, query: str, limit: float
 ) -> None:
-    """An answer that says so beats a broken connection."""
+    """An error message is better than a broken connection."""
     asked = []
 
     async def never(body: bytes) -> bytes:
@@ -105,8 +105,8 @@ async def test_time_is_up_a_little_before_the_api_server_gives_up(
     assert asked
 
 
-def test_two_functions_at_one_path_are_refused() -> None:
-    """One of them would silently never be asked."""
+def test_two_functions_at_one_path_are_rejected() -> None:
+    """One of them would silently never be called."""
     routes = Routes(RealClock())
     routes.mount("/a", _echo)
     with pytest.raises(DeclarationError, match="pass name= to one of them"):

@@ -36,7 +36,7 @@ from tests.webhook.example_reviews import response_of, review
 
 
 class QuotaSpec(Model):
-    """A request of a user."""
+    """The desired state."""
 
     limit: int = 0
 
@@ -65,7 +65,7 @@ def _operator() -> Operator:
 async def test_validate_default_warn_and_deny_through_a_socket(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The whole way: configuration, caBundle, handshake, review, verdict."""
+    """The whole path: configuration, caBundle, handshake, review, answer."""
     async with cluster.running(_operator(), options=ManagerOptions(webhooks=local_listener())):
         made = await cluster.client.create(Quota(meta("a")))
         with pytest.raises(
@@ -81,8 +81,8 @@ async def test_validate_default_warn_and_deny_through_a_socket(
     await cluster.webhooks.close()
 
 
-async def test_whom_to_trust_is_set_under_a_field_manager_of_its_own(cluster: Cluster) -> None:
-    """Applying the configuration again, by a deploy, must not take the bundle away."""
+async def test_the_ca_bundle_has_its_own_field_manager(cluster: Cluster) -> None:
+    """Applying the configuration again in a deployment must not remove the bundle."""
     operator = _operator()
     async with cluster.running(operator, options=ManagerOptions(webhooks=local_listener())):
         [before] = cluster.list(ValidatingWebhookConfiguration)
@@ -95,7 +95,7 @@ async def test_whom_to_trust_is_set_under_a_field_manager_of_its_own(cluster: Cl
     await cluster.webhooks.close()
 
 
-async def test_two_replicas_that_start_at_once_share_one_authority(cluster: Cluster) -> None:
+async def test_two_replicas_that_start_at_once_share_one_ca(cluster: Cluster) -> None:
     """Both serve, and the API server trusts each of them: there is one Secret, and one bundle."""
 
     def front() -> TlsListener:
@@ -122,8 +122,8 @@ async def test_two_replicas_that_start_at_once_share_one_authority(cluster: Clus
     await cluster.webhooks.close()
 
 
-async def test_behind_a_service_only_whom_to_trust_is_written(cluster: Cluster) -> None:
-    """The configuration comes with the deployment; an operator in a pod may not make or change it."""
+async def test_behind_a_service_only_the_ca_bundle_is_written(cluster: Cluster) -> None:
+    """The configuration is part of the deployment; an operator in a pod may not create or change it."""
     address, operator = ServiceAddress("default", "quota-webhooks"), _operator()
     front = service_listener(address, secret_name("quota"), host="127.0.0.1", port=0)
     for configuration in configuration_objects("quota", operator.webhooks, address):
@@ -139,7 +139,7 @@ async def test_behind_a_service_only_whom_to_trust_is_written(cluster: Cluster) 
     await cluster.webhooks.close()
 
 
-async def test_reviews_are_counted_and_the_end_of_the_certificate_is_told(cluster: Cluster) -> None:
+async def test_reviews_are_counted_and_the_expiry_of_the_certificate_is_a_metric(cluster: Cluster) -> None:
     """Dashboards for controller-runtime work, and an alert can come before readiness fails."""
     async with cluster.running(_operator(), options=ManagerOptions(webhooks=local_listener())) as manager:
         await cluster.client.create(Quota(meta("a")))
@@ -154,7 +154,7 @@ async def test_reviews_are_counted_and_the_end_of_the_certificate_is_told(cluste
     await cluster.webhooks.close()
 
 
-async def test_readiness_fails_when_the_certificate_is_over(cluster: Cluster) -> None:
+async def test_readiness_fails_when_the_certificate_has_expired(cluster: Cluster) -> None:
     """A replica without a trusted certificate must not be called."""
     calendar = Calendar()
     front = ByHand(calendar, OwnCertificates(MemoryBundleStore(), LOOPBACK, clock=calendar))
@@ -169,8 +169,8 @@ async def test_readiness_fails_when_the_certificate_is_over(cluster: Cluster) ->
     await cluster.webhooks.close()
 
 
-async def test_certificates_of_the_users_are_loaded_anew_while_serving(tmp_path: Path) -> None:
-    """A certificate manager replaces the files of a running pod; what it breaks for a moment is survived."""
+async def test_certificates_of_the_user_are_reloaded_while_serving(tmp_path: Path) -> None:
+    """A certificate manager replaces the files of a running pod; a file that is invalid for a moment does no harm."""
     clock = RealClock()
     authority = CertificateAuthority.create("mine", clock=clock)
 
@@ -208,7 +208,7 @@ async def _served(operator: Operator) -> AsyncIterator[tuple[Cluster, Address, b
 
 
 async def _post(address: Address, authority: bytes, path: str, body: bytes, *, length: int | None = None) -> str:
-    """Post bytes as they are over TLS; give the whole answer."""
+    """Send raw bytes over TLS; return the whole answer."""
     host, _, port = str(address).removeprefix("https://").rpartition(":")
     context = ssl.create_default_context(cadata=authority.decode())
     reader, writer = await asyncio.open_connection(host, int(port), ssl=context)
@@ -218,32 +218,32 @@ async def _post(address: Address, authority: bytes, path: str, body: bytes, *, l
     )
     writer.write(head.encode() + body)
     answer = await reader.readuntil(b"\r\n\r\n")
-    [told] = [line for line in answer.splitlines() if line.startswith(b"content-length: ")]
-    answer += await reader.readexactly(int(told.partition(b" ")[2]))
+    [published] = [line for line in answer.splitlines() if line.startswith(b"content-length: ")]
+    answer += await reader.readexactly(int(published.partition(b" ")[2]))
     writer.transport.abort()
     return answer.decode()
 
 
-async def test_bad_input_over_the_wire_gets_a_clear_refusal_and_writes_nothing() -> None:
+async def test_invalid_input_over_the_network_is_rejected_and_writes_nothing() -> None:
     """Any client that reaches the port may send anything."""
     path = "/quota/validate/check"
     kind = {"group": "tls.example.com", "version": "v1", "kind": "Quota"}
     async with _served(_operator()) as (cluster, address, authority):
         before = cluster.server.objects.version
 
-        async def told(body: bytes, where: str = path) -> tuple[str, str]:
+        async def published(body: bytes, where: str = path) -> tuple[str, str]:
             answer = await _post(address, authority, where, body)
             return answer[9:12], json.loads(answer.partition("\r\n\r\n")[2])["message"]
 
-        assert await told(b"{") == (
+        assert await published(b"{") == (
             "400",
             "the body is not a valid AdmissionReview: not a _Envelope: Input data was truncated",
         )
-        status, why = await told(review())
+        status, why = await published(review())
         assert (status, why) == ("400", "check reviews tls.example.com/v1 Quota, not v1 ConfigMap")
-        assert (await told(review(kind=kind, object=None)))[1] == "the review u-1 contains no object"
-        assert (await told(review(kind=kind, uid="")))[1] == "the request of the AdmissionReview has no uid"
-        assert (await told(b"{}", "/quota/validate/other"))[0] == "404"
+        assert (await published(review(kind=kind, object=None)))[1] == "the review u-1 contains no object"
+        assert (await published(review(kind=kind, uid="")))[1] == "the request of the AdmissionReview has no uid"
+        assert (await published(b"{}", "/quota/validate/other"))[0] == "404"
         oversized = await _post(address, authority, path, b"", length=LARGEST + 1)
         assert oversized.startswith("HTTP/1.1 413")
         assert f"the body of the request exceeds {LARGEST} bytes" in oversized
@@ -254,10 +254,10 @@ async def test_bad_input_over_the_wire_gets_a_clear_refusal_and_writes_nothing()
         assert cluster.server.objects.version == before
 
 
-async def test_a_new_certificate_waits_until_the_api_server_was_told(
+async def test_a_new_certificate_waits_until_its_ca_is_published(
     fake_clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What is trusted stays as long as it is good; when it is over there is nothing left to lose."""
+    """The trusted certificate is served as long as it is valid; once it expired there is nothing to lose."""
     source = OwnCertificates(MemoryBundleStore(), LOOPBACK, clock=fake_clock)
 
     async def refuse(_: bytes) -> None:
@@ -286,7 +286,7 @@ async def test_nothing_is_served_without_tls() -> None:
         writer.close()
 
 
-async def test_a_certificate_that_is_not_trusted_fails_the_write_until_the_next_look(cluster: Cluster) -> None:
+async def test_a_certificate_that_is_not_trusted_fails_writes_until_the_next_check(cluster: Cluster) -> None:
     """Another server at the address is not trusted; a CA bundle that was changed is set again."""
     front = ByHand(cluster.clock, OwnCertificates(MemoryBundleStore(), LOOPBACK, clock=cluster.clock))
     async with cluster.running(_operator(), options=ManagerOptions(webhooks=front)):
@@ -313,8 +313,8 @@ async def test_an_address_must_be_https() -> None:
             UrlAddress(base)
 
 
-class Moody:
-    """A source that fails while it is told to."""
+class FailingSource:
+    """A source that fails on demand."""
 
     def __init__(self, first: ServingCertificates) -> None:
         self.failing = False
@@ -327,11 +327,11 @@ class Moody:
         return self._first
 
 
-async def test_a_source_that_fails_is_told_and_tried_again(
+async def test_a_failing_source_is_reported_and_retried(
     fake_clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An API server that is away for a minute must not end the operator."""
-    source = Moody(await OwnCertificates(MemoryBundleStore(), LOOPBACK, clock=fake_clock).current())
+    """An API server that is unavailable for a minute must not end the operator."""
+    source = FailingSource(await OwnCertificates(MemoryBundleStore(), LOOPBACK, clock=fake_clock).current())
     published: list[bytes] = []
 
     async def publish(bundle: bytes) -> None:

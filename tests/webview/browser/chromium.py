@@ -30,7 +30,7 @@ needs_chromium = pytest.mark.skipif(
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """How a person looks at the view: which page first, on which screen, in which language."""
+    """How the view is opened: the first page, the size of the screen, the language."""
 
     at: str = "#/"
     width: int = 1280
@@ -42,7 +42,7 @@ class Look:
 
 @dataclass
 class Window:
-    """A browser window, and what went wrong in it."""
+    """A browser window, and its errors."""
 
     page: "Page"
     url: str
@@ -51,7 +51,7 @@ class Window:
     requests: list[str] = field(default_factory=list)
 
     async def go(self, at: str) -> None:
-        """Go to a page and wait until it is there."""
+        """Go to a page and wait until it is shown."""
         await self.page.evaluate("at => { location.hash = at }", at)
         await self.page.wait_for_function("at => location.hash === at", arg=at)
         await self.page.wait_for_selector("main h1, main .empty")

@@ -26,7 +26,7 @@ TEXT = "apiVersion: shop.example.com/v1\nkind: Website\n"
 
 
 class DevelopmentActions:
-    """Remembers what was asked for."""
+    """Records the requested actions."""
 
     offered = ACTION_NAMES
     faults = (Fault("conflict", "The next write fails with a conflict."),)
@@ -35,14 +35,14 @@ class DevelopmentActions:
         self.performed: list[Action] = []
 
     async def perform(self, action: Action) -> str:
-        """Remember an action; a text that is no object is refused."""
+        """Record an action; reject a text that is not an object."""
         if isinstance(action, Apply) and "kind:" not in action.text:
             raise ConfigError("line 1: the object has no kind")
         self.performed.append(action)
         return f"Done: {type(action).__name__}."
 
     async def check(self, text: str) -> tuple[str, ...]:
-        """Object to a text without a kind."""
+        """Reject a text without a kind."""
         return () if "kind:" in text else ("kind: Required value",)
 
     async def document(self, name: ObjectName) -> str | None:
@@ -50,8 +50,8 @@ class DevelopmentActions:
         return f"{TEXT}# {name}\n"
 
 
-async def test_a_read_only_view_has_no_buttons_to_press() -> None:
-    """In production nothing invites to change anything."""
+async def test_a_read_only_view_has_no_buttons() -> None:
+    """In production nothing invites users to change anything."""
     async with viewed(showcase(RealClock()), Look(at="#/objects/Website/shop/web")) as view:
         await view.see("Website shop/web is not ready")
         assert await view.page.locator("main button").count() == 0
@@ -61,7 +61,7 @@ async def test_a_read_only_view_has_no_buttons_to_press() -> None:
 
 
 async def test_an_object_is_reconciled_paused_and_deleted_on_request() -> None:
-    """Deletion asks once more; every action is answered with the operator's sentence."""
+    """A deletion asks for confirmation; every action is answered with the operator's sentence."""
     actions = DevelopmentActions()
     async with viewed(showcase(RealClock()), Look(at="#/objects/Website/shop/web"), actions) as view:
         press = view.page.get_by_role
@@ -80,7 +80,7 @@ async def test_an_object_is_reconciled_paused_and_deleted_on_request() -> None:
 
 
 async def test_an_object_is_edited_as_yaml() -> None:
-    """What the server says about a wrong text is shown beside the text, which stays."""
+    """The server's error is shown beside the text, which stays."""
     actions = DevelopmentActions()
     async with viewed(showcase(RealClock()), Look(at="#/objects/Website/shop/web"), actions) as view:
         await view.page.get_by_role("button", name="Edit").click()
@@ -107,7 +107,7 @@ async def test_an_object_is_edited_as_yaml() -> None:
     assert actions.performed == [Apply(TEXT), Apply(TEXT)]
 
 
-async def test_time_is_moved_and_faults_are_injected() -> None:
+async def test_the_clock_is_advanced_and_faults_are_injected() -> None:
     """Only where there is a clock that can be moved."""
     actions = DevelopmentActions()
     async with viewed(showcase(RealClock()), Look(at="#/settings"), actions) as view:

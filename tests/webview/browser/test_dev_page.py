@@ -1,4 +1,4 @@
-"""The page of a real `steer dev`: a person creates, edits, pauses, breaks and deletes, and sees what happens."""
+"""The page of a real `steer dev`: a user creates, edits, pauses, breaks and deletes an object."""
 
 import asyncio
 from pathlib import Path
@@ -19,12 +19,13 @@ def own_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
 
 
-async def test_an_object_lives_its_whole_life_on_the_page(tmp_path: Path) -> None:
-    """Each button does what it says, and the server's own answers stand beside the text while it is typed."""
+async def test_an_object_is_created_edited_paused_and_deleted_on_the_page(tmp_path: Path) -> None:
+    """Each button does what it says, and the server's errors are shown while the user types."""
     with Dev(write_shop(tmp_path / "shop"), "--operator", TARGET) as dev:
         url, _, token = url_in(await asyncio.to_thread(dev.wait_for, "shop is running")).partition("/#token=")
         async with window(url, Look(at="#/api", token=token)) as view:
             await _create(view)
+            await _save_test(view)
             await _edit(view)
             await _pause(view)
             await _break(view)
@@ -47,6 +48,16 @@ async def _create(view: Window) -> None:
     await view.see("Shop default/a is applied.", ".note")
     await view.go("#/objects/Shop/default/a")
     await view.see("Shop default/a is ready: 2 shelves are stocked.")
+
+
+async def _save_test(view: Window) -> None:
+    async with view.page.expect_download() as waiting:
+        await view.page.locator("li.run").last.get_by_role("button", name="Save as test").click()
+    download = await waiting.value
+    assert download.suggested_filename == "test_shop_default_a_reconcile_1.py"
+    source = await asyncio.to_thread(Path(await download.path()).read_text)
+    assert "from shop import operator" in source
+    await view.see("Saved as test_shop_default_a_reconcile_1.py.", ".note")
 
 
 async def _edit(view: Window) -> None:

@@ -39,7 +39,7 @@ PAGES = {
 WEB = ObjectName("Website", "shop", "web")
 
 
-async def test_every_page_opens_without_an_error_and_asks_this_machine_only() -> None:
+async def test_every_page_opens_without_an_error_and_loads_from_this_machine_only() -> None:
     """A script error, a blocked style or a request to another host fails when the window closes."""
     async with viewed(showcase(RealClock())) as view:
         for at, text in PAGES.items():
@@ -48,7 +48,7 @@ async def test_every_page_opens_without_an_error_and_asks_this_machine_only() ->
         assert any(one.endswith("/api/stream") for one in view.requests)
 
 
-async def test_the_overview_tells_what_needs_a_look_and_shows_every_part() -> None:
+async def test_the_overview_lists_problems_and_every_part() -> None:
     """Kinds, phases, caches with size and age, leadership, what fails, and the latest runs."""
     async with viewed(showcase(RealClock())) as view:
         for text in (
@@ -79,8 +79,8 @@ async def test_an_object_shows_why_what_it_owns_and_what_changed() -> None:
         await view.see("Rolling out shop/web:1.42 to 3 pods.", ".beside")
 
 
-async def test_the_api_is_told_in_words() -> None:
-    """Types, limits, defaults and rules of every field, without knowing what OpenAPI is."""
+async def test_the_api_is_shown_in_words() -> None:
+    """Types, limits, defaults and rules of every field, for readers who do not know OpenAPI."""
     async with viewed(showcase(RealClock()), Look(at="#/api")) as view:
         await view.see("A website of the shop.")
         replicas = view.page.locator("tr", has_text="spec.replicas")
@@ -97,7 +97,7 @@ async def test_the_api_is_told_in_words() -> None:
         assert await view.page.get_by_role("link", name="New Website").count() == 0
 
 
-async def test_what_happens_is_shown_without_a_reload() -> None:
+async def test_changes_are_shown_without_a_reload() -> None:
     """The overview, the list and the object's own page follow the operator."""
     operator = showcase(RealClock())
     async with viewed(operator) as view:
@@ -120,8 +120,8 @@ async def test_what_happens_is_shown_without_a_reload() -> None:
         await view.see("Website shop/web does not exist any more, or the operator does not watch it.")
 
 
-async def test_the_token_leaves_the_address_and_survives_a_reload() -> None:
-    """Neither a screenshot nor a copied link gives access away."""
+async def test_the_token_is_removed_from_the_address_and_survives_a_reload() -> None:
+    """Neither a screenshot nor a copied link gives access."""
     async with viewed(showcase(RealClock()), Look(at="#/objects/Website/shop/web")) as view:
         await view.see("Website shop/web is not ready")
         assert view.page.url == f"{view.url}/#/objects/Website/shop/web"
@@ -138,14 +138,14 @@ async def test_the_token_leaves_the_address_and_survives_a_reload() -> None:
     ],
 )
 async def test_without_the_right_token_there_is_one_sentence(token: str, sentence: str) -> None:
-    """A person who kept an old tab learns what to do."""
+    """A user with an old tab learns what to do."""
     async with viewed(showcase(RealClock()), Look(token=token)) as view:
         await view.see(sentence)
         assert "website-operator" not in await view.text("body")
 
 
-async def test_what_is_refused_is_told_in_chinese_too() -> None:
-    """These sentences are the operator's, so the page has them in its own dictionary."""
+async def test_errors_are_shown_in_chinese_too() -> None:
+    """The sentences come from the operator, so the page has them in its own dictionary."""
     async with viewed(showcase(RealClock()), Look(token="wrong-wrong-wrong", locale="zh-CN")) as view:
         await view.see("令牌不正确")
     async with viewed(showcase(RealClock()), Look(at="#/objects/Website/shop/none", locale="zh-CN")) as view:
@@ -153,14 +153,14 @@ async def test_what_is_refused_is_told_in_chinese_too() -> None:
 
 
 class StatusApp:
-    """Keeps the status of every answer of the view, by path."""
+    """Records the status of every answer of the view, by path."""
 
     def __init__(self, app: WebViewApp) -> None:
         self._app = app
         self.statuses: dict[str, list[int]] = {}
 
     def handle(self, request: Request, exchange: Exchange) -> None:
-        """Let the view answer."""
+        """Forward the request to the view."""
         kept = FakeExchange()
         assert self._app.handle(request, kept) is None
         assert kept.response is not None
@@ -169,7 +169,7 @@ class StatusApp:
 
 
 class OtherApp:
-    """Another program of this machine, whose page tries to get at ours."""
+    """Another program of this machine, whose page tries to access ours."""
 
     def handle(self, request: Request, exchange: Exchange) -> None:
         """Answer with a page."""
@@ -178,7 +178,7 @@ class OtherApp:
 
 
 async def test_other_pages_of_this_browser_get_nothing() -> None:
-    """Another port of this machine is another program: it can neither read, nor act, nor embed, even with the token."""
+    """Another port of this machine is another program: it can neither read, act nor embed, even with the token."""
     script = """async ([address, token]) => {
         const headers = {authorization: `Bearer ${token}`, "content-type": "application/json"};
         const tried = promise => promise.then(() => "done", () => "refused");
@@ -219,8 +219,8 @@ async def test_other_pages_of_this_browser_get_nothing() -> None:
         assert await inner.locator("#app").count() == 0
 
 
-async def test_a_lost_operator_is_told_and_found_again() -> None:
-    """What was seen stays on the page, marked as old, until the operator is back."""
+async def test_a_lost_operator_is_reported_and_found_again() -> None:
+    """Earlier content stays on the page, marked as old, until the operator is back."""
     operator = showcase(RealClock())
     async with AsyncExitStack() as running:
         server = await running.enter_async_context(served(operator))
@@ -236,8 +236,8 @@ async def test_a_lost_operator_is_told_and_found_again() -> None:
                 await view.see("Website shop/web is ready")
 
 
-async def test_ten_thousand_objects_are_fluent() -> None:
-    """Only rows in sight are in the document; filtering, sorting and jumping take less than the blink of an eye."""
+async def test_ten_thousand_objects_scroll_smoothly() -> None:
+    """Only visible rows are in the document; filtering, sorting and jumping are fast."""
     async with viewed(many(RealClock(), 10_000), Look(at="#/objects")) as view:
         await view.see("10,000")
         assert await view.page.locator(".line").count() < 60
@@ -272,7 +272,7 @@ async def test_ten_thousand_objects_are_fluent() -> None:
         await view.page.locator(".line").first.wait_for()
 
 
-async def test_the_keyboard_is_enough() -> None:
+async def test_the_keyboard_is_sufficient() -> None:
     """j, k, enter, /, ?, u, numbers and escape."""
     async with viewed(showcase(RealClock())) as view:
         await view.see("need a look")
@@ -328,7 +328,7 @@ async def test_chinese_is_complete() -> None:
 @pytest.mark.parametrize("locale", ["en-GB", "zh-CN"])
 @pytest.mark.parametrize("width", [390, 760, 1280])
 async def test_no_page_is_wider_than_its_screen(width: int, locale: str) -> None:
-    """A phone in the hand of the person on call has 390 pixels."""
+    """The phone of the person on call has 390 pixels."""
     async with viewed(showcase(RealClock()), Look(width=width, height=844, locale=locale)) as view:
         for at in PAGES:
             await view.go(at)
@@ -338,7 +338,7 @@ async def test_no_page_is_wider_than_its_screen(width: int, locale: str) -> None
 
 
 async def test_dark_mode_follows_the_system() -> None:
-    """At night nobody wants a white screen; texts stay readable in both schemes."""
+    """Texts stay readable in both schemes."""
     contrast = """() => {
         const linear = v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
         const light = rgb => [0.2126, 0.7152, 0.0722].reduce((sum, part, i) => sum + part * linear(rgb[i] / 255), 0);
@@ -364,7 +364,7 @@ async def test_dark_mode_follows_the_system() -> None:
     assert papers == ["rgb(246, 245, 241)", "rgb(15, 20, 22)"]
 
 
-async def test_a_page_that_fails_says_so_and_can_be_tried_again() -> None:
+async def test_a_page_that_fails_says_so_and_can_be_retried() -> None:
     """A bug of ours must not look like an operator without objects."""
     operator = showcase(RealClock())
     healthy = operator.summaries
@@ -375,7 +375,7 @@ async def test_a_page_that_fails_says_so_and_can_be_tried_again() -> None:
             raise ZeroDivisionError
 
         operator.summaries = broken  # type: ignore[method-assign]
-        await view.go("#/queues")  # it asks every two seconds; the lines that were made before serve for one
+        await view.go("#/queues")  # it polls every two seconds; the lines computed before are reused for one
         await view.see("This page could not be loaded")
         await view.page.evaluate("() => { location.hash = '#/objects' }")
         await view.page.wait_for_selector(".page-objects .failed")
@@ -385,8 +385,8 @@ async def test_a_page_that_fails_says_so_and_can_be_tried_again() -> None:
         await view.page.wait_for_selector(".line")
 
 
-async def test_a_slow_answer_shows_the_shape_of_what_is_coming() -> None:
-    """An empty page would look broken; a fast answer must not flicker, so bones appear after a moment."""
+async def test_a_slow_answer_shows_placeholders() -> None:
+    """An empty page would look broken; a fast answer must not flicker, so placeholders appear after a moment."""
     async with viewed(showcase(RealClock())) as view:
         await view.see("need a look")
         release = asyncio.Event()
@@ -403,7 +403,7 @@ async def test_a_slow_answer_shows_the_shape_of_what_is_coming() -> None:
 
 
 async def test_an_operator_without_objects_says_so() -> None:
-    """The first minute with the view is with nothing in it."""
+    """It is the first thing that a new user sees."""
     async with viewed(SampleOperator(RealClock())) as view:
         await view.see("This operator has no objects yet.")
         await view.see("Nothing fails, nothing is stuck, nothing runs hot.")
@@ -416,7 +416,7 @@ async def test_an_operator_without_objects_says_so() -> None:
 
 
 async def test_texts_of_a_cluster_are_never_code() -> None:
-    """Whoever can name an object or write a message must not be able to run a script in the view."""
+    """A user who can name an object or write a message must not be able to run a script in the view."""
     evil = "<img src=x onerror=\"document.title='hacked'\"><script>document.title='hacked'</script>"
     operator = SampleOperator(RealClock())
     name = ObjectName("Website", "shop", "a<b>&\"'%2f")
@@ -432,7 +432,7 @@ async def test_texts_of_a_cluster_are_never_code() -> None:
 
 
 async def test_the_sentences_of_the_page_are_those_of_steer_why() -> None:
-    """Chinese needs sentences of the page's own; in English they must be the operator's, word for word."""
+    """Chinese needs its own sentences; in English they must be the operator's, word for word."""
     operator = showcase(RealClock())
     now = operator.clock.now()
     states = [KeyState(phase, now + timedelta(hours=1) if phase is not KeyPhase.IDLE else None) for phase in KeyPhase]

@@ -78,7 +78,7 @@ class CustomResources:
             if old is not None and old["spec"] != crd["spec"]:
                 self._serve_changed(crd, conditions)
             return
-        accepted, conflict = self._judged_names(crd)
+        accepted, conflict = self._accepted_names(crd)
         if conflict is not None:
             self._refuse_names(crd, accepted, *conflict)
             return
@@ -91,7 +91,7 @@ class CustomResources:
         self.serve(crd)
         self._hub.close_resource(crd["metadata"]["name"])
 
-    def _judged_names(self, crd: JsonObject) -> tuple[JsonObject, tuple[str, str] | None]:
+    def _accepted_names(self, crd: JsonObject) -> tuple[JsonObject, tuple[str, str] | None]:
         """Return the names that no other definition of the group has, and reason and text of the last conflict."""
         names, taken = crd["spec"]["names"], self._taken_names(crd)
         accepted: JsonObject = {"plural": "", "kind": ""}

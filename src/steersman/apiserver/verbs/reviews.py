@@ -74,7 +74,7 @@ class Reviews:
         if attributes is None:
             asked = spec.get("nonResourceAttributes") or {}
             decision = self._rbac.decide_path(user, asked.get("verb", ""), asked.get("path", ""))
-            return _told(decision.allowed, decision.reason)
+            return _decision(decision.allowed, decision.reason)
         info = RequestInfo(
             attributes.get("group", ""),
             attributes.get("version", ""),
@@ -84,7 +84,7 @@ class Reviews:
             attributes.get("subresource", ""),
         )
         decision = self._rbac.decide(user, attributes.get("verb", ""), info)
-        return {**_told(decision.allowed, decision.reason), **_selector_faults(attributes)}
+        return {**_decision(decision.allowed, decision.reason), **_selector_faults(attributes)}
 
     def _self_access(self, request: ApiRequest, obj: JsonObject) -> JsonObject:
         spec = obj.get("spec") or {}
@@ -146,7 +146,7 @@ class Reviews:
         return {"authenticated": True, "user": user_document(verified.user), "audiences": shared}
 
 
-def _told(allowed: bool, reason: str) -> JsonObject:
+def _decision(allowed: bool, reason: str) -> JsonObject:
     return {"allowed": allowed, "reason": reason} if reason else {"allowed": allowed}
 
 

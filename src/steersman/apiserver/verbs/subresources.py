@@ -119,10 +119,10 @@ class Subresources:
             text = f"no node serves {part} of {request.served.plural}: the embedded API server runs no pods by itself"
             raise Refusal(501, "NotImplemented", text)
         work = node.handle(part, obj, request, exchange)
-        return None if work is None else self._until_refused(work, request, exchange)
+        return None if work is None else self._until_rejected(work, request, exchange)
 
     @staticmethod
-    async def _until_refused(work: Awaitable[None], request: ApiRequest, exchange: Exchange) -> None:
+    async def _until_rejected(work: Awaitable[None], request: ApiRequest, exchange: Exchange) -> None:
         try:
             await work
         except Refusal as refusal:

@@ -73,6 +73,7 @@ _READABLE: dict[type, frozenset[type]] = {
     ObjectShape: frozenset({dict}),
     UnknownShape: frozenset({dict, list, str, int, float, bool}),
 }
+_SCALAR_CLASSES: dict[type, type] = {IntShape: int, BoolShape: bool, StringShape: str, DoubleShape: float}
 _CLASSES: dict[type[Shape], str] = {IntShape: "int", StringShape: "str", BoolShape: "bool"}
 
 
@@ -496,16 +497,17 @@ def _readable_classes(shape: Shape | None) -> frozenset[type]:
 
 def _fitting(shape: Shape, value: object) -> object:
     """Return JSON that fits a plain shape at any depth; anything else is left to the interpreter."""
-    if value is None and shape.nullable:
-        return value
-    if value.__class__ not in _READABLE[shape.__class__]:
+    # Classes are compared, because isinstance is slow on abstract base classes.
+    if value.__class__ not in _READABLE[shape.__class__] and not (value is None and shape.nullable):
         raise Undecided
-    if isinstance(value, dict) and isinstance(shape, ObjectShape):
+    if value.__class__ is dict and shape.__class__ is ObjectShape:
+        others = None if shape.is_object else shape.values
         for key, member in value.items():
-            declared = shape.shape_of(key)
-            if declared is not None:
+            declared = shape.properties.get(key, others)
+            # Most members are scalars that fit: only others are worth a call.
+            if declared is not None and member.__class__ is not _SCALAR_CLASSES.get(declared.__class__):
                 _fitting(declared, member)
-    elif isinstance(value, list) and isinstance(shape, ListShape) and shape.items is not None:
+    elif value.__class__ is list and shape.__class__ is ListShape and shape.items is not None:
         for item in value:
             _fitting(shape.items, item)
     return value

@@ -52,7 +52,7 @@ async def _migrate(kind: str, access: Access) -> None:
         with _ProgressLine(stored) as line:
             progress = await rewrite(client, migration.kind, line.show)
         if progress.refused:
-            raise click.ClickException(_told_refusals(name, migration, progress))
+            raise click.ClickException(_rejections(name, migration, progress))
         await trim(client, migration)
     click.echo(
         f"{name}: {progress.rewritten} objects rewritten as {stored}, {progress.untouched} were already; "
@@ -90,7 +90,7 @@ async def _show(client: "Client", migration: "Migration") -> None:
     )
 
 
-def _told_refusals(name: str, migration: "Migration", progress: "Progress") -> str:
+def _rejections(name: str, migration: "Migration", progress: "Progress") -> str:
     shown = [f"  {key}: {reason}" for key, reason in list(progress.refused.items())[:_SHOWN]]
     more = len(progress.refused) - len(shown)
     head = (

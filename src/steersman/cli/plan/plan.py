@@ -50,9 +50,12 @@ class _PlanCommand(click.Command):
 @click.argument("targets", metavar="[MODULE:OPERATOR] [KIND/NAME]...", nargs=-1)
 @click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="Kubeconfig file.")
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
+@click.option("--as", "user", metavar="USER", help="Plan with the permissions of this user or service account.")
 @click.option("--namespace", "-n", "namespaces", metavar="NAME", multiple=True, help="Plan only this namespace.")
 @click.option("--selector", "-l", metavar="LABELS", default="", help="Plan only objects with these labels.")
-@click.option("--limit", type=click.IntRange(min=1), default=None, help="Plan at most N objects of each kind.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", default=None, help="Plan at most N objects of each kind."
+)
 @click.option("--output", "-o", type=click.Choice(["text", "json", "yaml"]), default="text", help="Default: text.")
 @click.option("--against", type=click.Path(file_okay=False, exists=True, path_type=Path), help="Project to compare.")
 @click.option("--offline", is_flag=True, help="Send no dry runs: only read from the cluster.")
@@ -62,6 +65,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     *,
     kubeconfig: Path | None,
     context: str | None,
+    user: str | None,
     namespaces: tuple[str, ...],
     selector: str,
     limit: int | None,
@@ -84,6 +88,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer plan custompod/a -n shop
       $ steer plan -l tier=web -o json
       $ steer plan --against ../custompod-1.4
+      $ steer plan --as system:serviceaccount:custompod-system:custompod
     """
     from steersman.cli.target import project_target
     from steersman.planning.planner import PlanOptions
@@ -99,7 +104,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         offline=offline,
         hash_key=hash_key(is_shared=against is not None),
     )
-    where = Where(kubeconfig, context)
+    where = Where(kubeconfig, context, user)
     plan = run(where.plan([load_operator(target) for target in operators], options))
     if against is not None:
         others = plan_of_project(against, [*where.arguments(), *_arguments(options)])
@@ -114,21 +119,28 @@ class Where:
 
     kubeconfig: Path | None
     context: str | None
+    user: str | None = None
 
     def arguments(self) -> list[str]:
         """Return the options of the command that name this cluster."""
-        named = {"--kubeconfig": self.kubeconfig and self.kubeconfig.absolute(), "--context": self.context}
+        file = self.kubeconfig and self.kubeconfig.absolute()
+        named = {"--kubeconfig": file, "--context": self.context, "--as": self.user}
         return [text for option, value in named.items() if value for text in (option, str(value))]
 
     async def plan(self, operators: "list[Operator]", options: "PlanOptions") -> "Plan":
         """Connect and make a plan, with a line of progress on the terminal."""
+        from msgspec.structs import replace
+
         from steersman.clock import RealClock
         from steersman.planning.planner import make_plan
+        from steersman.transport.auth.credentials import Impersonation
         from steersman.transport.config import ClusterConfig
         from steersman.transport.http.transport import HttpTransport
 
         clock = RealClock()
         config = ClusterConfig.load(self.kubeconfig, context=self.context)
+        if self.user:
+            config = replace(config, impersonation=Impersonation(user=self.user))
         transport = HttpTransport(config, clock=clock)
         progress = _Progress()
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from steersman.cli.project.simulate_command import command_options
-from steersman.cli.target import project_target
+from steersman.cli.target import SCENARIO, load_target, project_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,27 +32,27 @@ _PLANS_PER_LINE = 100
     "--operator",
     "target",
     metavar="MODULE:OPERATOR",
-    help="Operator, or a function that creates one; default: the project's, or the one in the scenario's module.",
+    help="Operator, or a function that creates one.",
 )
 @click.option(
     "--faults",
     default="all",
     metavar="KINDS",
     show_default=True,
-    help="Kinds of faults: names or F-numbers, with commas.",
+    help="Kinds of faults; names or F-numbers.",
 )
-@click.option("--plan", "plans", multiple=True, metavar="PLAN", help="Run only this plan, such as crash-after@write:3.")
+@click.option("--plan", "plans", multiple=True, metavar="PLAN", help="Run only this plan: crash-after@write:3.")
 @click.option("--pairs", default=0, metavar="N", help="Run N pairs of faults as well.")
-@click.option("--walks", default=0, metavar="N", help="Run N random groups of up to four faults as well.")
-@click.option("--budget", type=float, metavar="SECONDS", help="Begin no further plan after that time.")
-@click.option("--generate", type=int, metavar="N", help="Run N generated sequences of operations of each custom kind.")
+@click.option("--walks", default=0, metavar="N", help="Run N random groups of faults as well.")
+@click.option("--budget", type=float, metavar="SECONDS", help="Start no further plan after that time.")
+@click.option("--generate", type=int, metavar="N", help="Run N generated sequences of each kind.")
 @click.option("--seed", default=1, metavar="N", show_default=True, help="Seed of every run.")
-@click.option("--twice", is_flag=True, help="Run every plan twice and compare their traces.")
-@click.option("--jobs", type=int, metavar="N", help="Plans at the same time; default: one for each core.")
+@click.option("--twice", is_flag=True, help="Run every plan twice; compare the traces.")
+@click.option("--jobs", type=int, metavar="N", help="Plans at the same time; default: the cores.")
 @click.option("--stop-after", type=int, metavar="N", help="End after N failures.")
-@click.option("--save-test", type=click.Path(path_type=Path), help="Write the first failure as a pytest to this file.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report as JSON to this file.")
-@click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write the report as a page to this file.")
+@click.option("--save-test", type=click.Path(path_type=Path), help="Write the first failure as a test.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report as JSON.")
+@click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write the report as an HTML page.")
 @command_options
 def command(  # noqa: PLR0913 - the options of the command
     *,
@@ -72,23 +72,15 @@ def command(  # noqa: PLR0913 - the options of the command
     json_file: Path | None,
     html_file: Path | None,
 ) -> None:
-    """Run a scenario once for every fault at every step, and compare each end with the undisturbed one.
+    """Run a scenario with every fault at every step, and compare the end states.
 
-    A scenario is an async function that takes the cluster of a test: what users do, and what they wait for. Invariants
-    that its module declares with @always are checked after every write. Ctrl-C prints what is known so far.
-
-    Without a scenario, --generate makes up what users do from the schema of each kind: whichever way leads to a spec,
-    the cluster must end as after creating an object with it.
-
-    With --command the operator is any program, in real time: {kubeconfig} in its arguments is the path of a kubeconfig,
-    {port} a free port, and its scenario may be a folder of manifests such as 01-create.yaml and 02-delete.yaml.
+    A scenario is an async function that takes the test cluster; --generate derives scenarios from the schemas.
+    --command runs any program with {kubeconfig} and {port} in its arguments.
 
     \b
-    Example:
-      $ steer simulate tests.scenarios:rollout
+    Examples:
       $ steer simulate tests.scenarios:rollout --save-test tests/test_found.py
-      $ steer simulate --generate 100
-      $ steer simulate --command './manager --kubeconfig {kubeconfig}' --crds config/crd --scenario steps
+      $ steer simulate --command './manager {kubeconfig}' --scenario steps
     """
     from steersman.simulation.html_report import html_report
     from steersman.simulation.simulator import simulate
@@ -182,7 +174,6 @@ class _Named(NamedTuple):
 
 def _operator(target: str) -> _Named:
     """Find an operator, or a function that creates one."""
-    from steersman.cli.target import load_target
     from steersman.manager.operator import Operator
 
     found = load_target(target)
@@ -191,7 +182,8 @@ def _operator(target: str) -> _Named:
     if isfunction(found) and not signature(found).parameters and isinstance(found(), Operator):
         return _Named(target, found)
     raise click.BadParameter(
-        f"{target} is {type(found).__name__}: it must be an Operator, or a function without arguments that returns one"
+        f"{target} is {type(found).__name__}: it must be an Operator, or a function without arguments that returns one",
+        param_hint="MODULE:OPERATOR",
     )
 
 
@@ -214,17 +206,17 @@ def _default_target(scenario: _Found) -> str:
 
 def _scenario(text: str) -> _Found:
     """Find a scenario, and the invariants of its module."""
-    from steersman.cli.target import load_target
     from steersman.simulation.invariants import Invariant
 
     module_name, colon, name = text.partition(":")
     if not colon or not module_name or not name:
         raise click.UsageError(f"{text!r} is not MODULE:SCENARIO, such as tests.scenarios:rollout")
-    found = load_target(text)
+    found = load_target(text, "MODULE:SCENARIO")
     if not iscoroutinefunction(found):
-        raise click.UsageError(
-            f"{text} is not an async function that takes the cluster, but of the type {type(found).__name__}"
+        raise click.BadParameter(
+            f"{text} is {type(found).__name__}, not an async function that takes the cluster", param_hint=SCENARIO
         )
+    module_name, _, name = text.partition(":")
     module = sys.modules[module_name]
     invariants = {name: value for name, value in vars(module).items() if isinstance(value, Invariant)}
     return _Found(module, name, found, invariants)

@@ -48,17 +48,21 @@ def command_options(function: Callable[..., None]) -> Callable[..., None]:
         function(**given)
 
     options = [
-        click.option("--command", "command_line", metavar="COMMAND", help="Simulate this program instead; see below."),
-        click.option("--scenario", "scenario_path", metavar="PATH", help="Folder of YAML steps, or FILE.py:FUNCTION."),
-        click.option("--crds", multiple=True, type=click.Path(path_type=Path, exists=True), help="CRDs it needs."),
-        click.option("--also-serve", multiple=True, metavar="OLD=NEW", help="Such as policy/v1beta1=policy/v1."),
+        click.option("--command", "command_line", metavar="COMMAND", help="Simulate this program, in real time."),
+        click.option("--scenario", "scenario_path", metavar="PATH", help="Folder of manifests, or FILE.py:FUNCTION."),
         click.option(
-            "--quiet", default=3.0, metavar="SECONDS", show_default=True, help="No traffic for so long is rest."
+            "--crds", multiple=True, type=click.Path(path_type=Path, exists=True), help="CRDs that the program needs."
         ),
-        click.option("--patience", default=120.0, metavar="SECONDS", show_default=True, help="Limit of a wait for it."),
-        click.option("--only", default="", metavar="RESOURCES", help="Only steps of these, such as pods,services."),
-        click.option("--most", type=int, metavar="N", help="Run at most N plans, spread over all."),
-        click.option("--logs", type=click.Path(path_type=Path), help="Keep the program's logs in this folder."),
+        click.option(
+            "--also-serve", multiple=True, metavar="OLD=NEW", help="Version to serve: policy/v1beta1=policy/v1."
+        ),
+        click.option("--quiet", default=3.0, metavar="SECONDS", show_default=True, help="Idle time before comparing."),
+        click.option(
+            "--patience", default=120.0, metavar="SECONDS", show_default=True, help="Limit for becoming idle."
+        ),
+        click.option("--only", default="", metavar="RESOURCES", help="Only steps of these: pods,services."),
+        click.option("--most", type=int, metavar="N", help="Run at most N plans, spread evenly."),
+        click.option("--logs", type=click.Path(path_type=Path), help="Folder for the logs of the program."),
     ]
     for option in reversed(options):
         wrapped = option(wrapped)

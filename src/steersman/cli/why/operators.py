@@ -80,6 +80,10 @@ class RunningOperator:
         except (OSError, TimeoutError, HTTPException) as error:
             reason = str(error) or type(error).__name__
             raise NoOperatorAnswer(f"the operator at {self.place} does not answer: {reason}") from None
+        except NoOperatorAnswer:
+            raise
+        except SteersmanError as error:  # the API server does not forward the port
+            raise NoOperatorAnswer(f"the operator at {self.place} cannot be asked: {error}") from None
         try:
             if status != 200:  # noqa: PLR2004 - OK
                 raise NoOperatorAnswer(msgspec.json.decode(body, type=dict[str, str])["error"])

@@ -9,6 +9,7 @@ from steersman.controller.keys.dynamic_watches import DynamicWatches
 from steersman.controller.keys.key_state import KeyStates
 from steersman.controller.options import ControllerOptions
 from steersman.controller.run.applied_intents import AppliedIntents
+from steersman.controller.run.contents import Contents
 from steersman.controller.run.external_writes import ExternalWrites
 from steersman.informer.informer import Informer
 from steersman.objects.identity import GroupVersionKind, ObjectKey
@@ -43,6 +44,8 @@ class ReconcileEnvironment(Struct, frozen=True):
     #: Labels that owned objects of a kind get, because the cache selects them.
     owned_labels: Mapping[type[KubeObject], Mapping[str, str]]
     applied: AppliedIntents
+    #: Contents of kinds whose cache has only metadata.
+    contents: Contents
     external_writes: ExternalWrites
     watches: DynamicWatches
     states: KeyStates

@@ -8,7 +8,7 @@ version; only an idempotent write makes the second harmless.
 import asyncio
 from collections.abc import Awaitable, Callable
 from logging import Logger, LoggerAdapter
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar, cast
 
 from msgspec import Struct
 
@@ -49,10 +49,14 @@ class ExternalWrites(Struct, frozen=True):
         description: str,
         work: Callable[[], Awaitable[T]],
         *,
+        planned: T | None = None,
         log: LoggerAdapter[Logger],
         on_ended: OnEnded,
     ) -> T:
-        """Check the fence, call ``work`` and return its result; exceptions of ``work`` are raised unchanged."""
+        """Check the fence, call ``work`` and return its result; exceptions of ``work`` are raised unchanged.
+
+        Returns ``planned`` if ``carry_out`` returns without calling ``work``, as it does in a plan.
+        """
         began_at = self.clock.monotonic()
         result = WriteResult.REFUSED
 
@@ -65,6 +69,8 @@ class ExternalWrites(Struct, frozen=True):
 
         try:
             answer = await self.carry_out(f"{system}: {description}", fenced)
+            if result is WriteResult.REFUSED:
+                return cast("T", planned)
             result = WriteResult.SUCCEEDED
         except asyncio.CancelledError:
             result = WriteResult.INTERRUPTED

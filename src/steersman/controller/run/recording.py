@@ -13,13 +13,14 @@ and values of fields that are named like a password, wherever they occur in the 
 recording is made, because a recording is kept, shown and exported without another look.
 """
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from steersman.errors import DecodeError, TransportError
 from steersman.history.differences import is_confidential_name
@@ -43,6 +44,8 @@ _FAILED: Final = 400
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 #: Fields of metadata that change with every write.
 _BOOKKEEPING: Final = frozenset({"managedFields", "resourceVersion", "generation"})
+#: Fields by which objects and their parts are found.
+_NAMES: Final = frozenset({"name", "generateName", "namespace", "kind", "apiVersion", "uid"})
 #: Elements of a list whose name says what their value is.
 _VALUE: Final = "value"
 
@@ -170,9 +173,8 @@ def recording_of(
     """Return the recording of a run without secrets; of managed fields only what ``manager`` has applied is kept."""
     inputs = list(notes.documents())
     states = {_key_of(document): document for document, _ in inputs}
-    bodies = [_decoded(request.body) for request, _ in notes.sent()]
-    for document in (*(one for one, hidden in inputs if not hidden), *bodies):
-        masking.learn(document)
+    for document, is_hidden in [*inputs, *_bodies(notes)]:
+        masking.learn(document, is_confidential=is_hidden)
     writes = [_write_of(request, response, states, masking) for request, response in notes.sent()]
     reads = [masking.input(_slim(one, manager), is_confidential=hidden) for one, hidden in inputs]
     return Recording(
@@ -183,14 +185,20 @@ def recording_of(
         started=reconcile.started,
         seconds=reconcile.seconds,
         failures_before=reconcile.failures_before,
-        causes=reconcile.causes,
+        causes=tuple(replace(one, detail=masking.value(one.detail)) for one in reconcile.causes),
         reads=tuple(reads),
         writes=tuple(writes),
-        events=reconcile.events,
+        events=tuple(replace(one, message=masking.value(one.message)) for one in reconcile.events),
         external_systems=tuple(dict.fromkeys(one.system for one in reconcile.external_writes)),
         result=reconcile.result,
-        message=reconcile.message,
+        message=masking.value(reconcile.message),
     )
+
+
+def _bodies(notes: RunNotes) -> Iterator[tuple[Any, bool]]:
+    """Yield the bodies of the requests that were sent, and whether they are confidential."""
+    for request, _ in notes.sent():
+        yield _decoded(request.body), is_confidential(request.target)
 
 
 def _write_of(
@@ -291,21 +299,29 @@ class Masking:
     def __init__(self, redactor: Redactor | None, values: Iterable[tuple[str, bytes]]) -> None:
         #: What masks the contents of Secrets; ``None`` if the process knows none.
         self._redactor = redactor
-        found: dict[str, str] = {}
+        #: What stands for a value of a Secret in an object that was read.
+        self._placeholders: dict[str, str] = {}
+        #: Texts that are masked everywhere: the same values, and those of fields that are named like a password.
+        self._hidden: set[str] = set()
         for name, value in values:
-            if len(value) >= SHORTEST:
-                found.setdefault(value.decode("utf-8", "replace"), _placeholder(name, encoded=False))
-                found.setdefault(b64encode(value).decode(), _placeholder(name, encoded=True))
-        #: What stands for a value of a Secret in an object that was read; the longest first, one may contain another.
-        self._placeholders = {text: found[text] for text in sorted(found, key=len, reverse=True)}
-        #: Values of fields that are named like a password.
-        self._named: set[str] = set()
+            self._hide(name, value)
 
-    def learn(self, value: Any) -> None:
-        """Remember the values of fields that are named like a password, to mask them wherever they occur."""
-        for name, one in _named_values(value):
+    def learn(self, document: Any, *, is_confidential: bool) -> None:
+        """Remember what has to be replaced: values of a confidential object, and of fields named like a password."""
+        if is_confidential and isinstance(document, dict):
+            for name, value in _secret_values(document):
+                self._hide(name, value)
+            return
+        for name, one in _named_values(document):
             if is_confidential_name(name) and one.__class__ is str and len(one) >= REMEMBERED:
-                self._named.add(one)
+                self._hidden.add(one)
+
+    def _hide(self, name: str, value: bytes) -> None:
+        if len(value) >= SHORTEST:
+            text, coded = value.decode("utf-8", "replace"), b64encode(value).decode()
+            self._placeholders.setdefault(text, _placeholder(name, encoded=False))
+            self._placeholders.setdefault(coded, _placeholder(name, encoded=True))
+            self._hidden |= {text, coded, value.hex()}
 
     def path(self, path: str) -> str:
         """Return a path without secrets; its words are public."""
@@ -338,11 +354,17 @@ class Masking:
         return kept
 
     def _text(self, text: str, placeholders: dict[str, str]) -> str:
-        for secret, placeholder in placeholders.items():
-            text = text.replace(secret, placeholder)
-        for secret in self._named:
+        # The longest first: one may contain another.
+        for secret in sorted(filter(text.__contains__, placeholders), key=len, reverse=True):
+            text = text.replace(secret, placeholders[secret])
+        for secret in sorted(filter(text.__contains__, self._hidden), key=len, reverse=True):
             text = text.replace(secret, MASK)
         return without_credentials(text if self._redactor is None else self._redactor.text(text))
+
+    def _name(self, name: str, placeholders: dict[str, str]) -> str:
+        """Return a name; short values are kept, for they are words there, and objects are found by their names."""
+        is_long = any(len(secret) >= REMEMBERED and secret in name for secret in self._hidden)
+        return self._text(name, placeholders) if is_long else self.path(name)
 
     def _masked(self, value: Any, placeholders: dict[str, str]) -> Any:
         if value.__class__ is str:
@@ -355,10 +377,25 @@ class Masking:
         return {
             self._text(name, placeholders): MASK
             if one.__class__ is str and (is_confidential_name(name) or (hides_value and name == _VALUE))
+            else self._name(one, placeholders)
+            if one.__class__ is str and name in _NAMES
             else self._masked(one, placeholders)
             for name, one in value.items()
             if name != _LAST_APPLIED
         }
+
+
+def _secret_values(document: JsonObject) -> Iterator[tuple[str, bytes]]:
+    """Yield the values of a Secret, or of a patch of one, with their names."""
+    for part in ("data", "stringData"):
+        values = document.get(part)
+        for name, text in values.items() if isinstance(values, dict) else ():
+            if not isinstance(text, str):
+                continue
+            try:
+                yield name, b64decode(text, validate=True) if part == "data" else text.encode("utf-8", "surrogatepass")
+            except ValueError:
+                continue
 
 
 def _named_values(value: Any) -> Iterator[tuple[str, Any]]:

@@ -2,8 +2,30 @@
 
 from dataclasses import dataclass, field
 
+from steersman.simulation.fault_kinds import KINDS
 from steersman.simulation.plans import Plan
 from steersman.simulation.report import Report
+
+#: Kinds that need a virtual clock, two replicas or minutes; that strike at webhooks, which are not called; or that know
+#: which objects the operator reconciles.
+IMPOSSIBLE = frozenset(
+    {
+        "no-response",
+        "clock-ahead",
+        "clock-behind",
+        "stall",
+        "order",
+        "leader-cut-off",
+        "leader-crash",
+        "webhook-down",
+        "webhook-silent",
+        "webhook-error",
+        "webhook-wrong-uid",
+        "webhook-garbage",
+        "recreated",
+        "recreated-at-event",
+    }
+)
 
 
 @dataclass(slots=True)
@@ -12,6 +34,8 @@ class CommandReport(Report):
 
     #: Plans that failed once, and not again.
     unsteady: list[Plan] = field(default_factory=list)
+    #: Whether old states could be tried, if they were asked for.
+    has_stale_lists: bool = True
 
     def summary(self) -> str:
         """Return one sentence."""
@@ -25,6 +49,11 @@ class CommandReport(Report):
         """Return the coverage, and what was skipped, as text."""
         # Explicit arguments: a dataclass with slots is another class than the one that `super()` means here.
         lines = [Report.table(self)]
+        lines.append(f"not possible with a program: {', '.join(kind for kind in KINDS if kind in IMPOSSIBLE)}")
+        if not self.has_stale_lists:
+            lines.append(
+                "skipped stale-restart: no list of the program is one with resourceVersion=0, which may be old"
+            )
         if self.unsteady:
             lines.append(f"failed once and passed when run again: {', '.join(map(str, self.unsteady))}")
         return "\n".join(lines)

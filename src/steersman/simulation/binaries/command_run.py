@@ -19,14 +19,14 @@ from steersman.apiserver.access.authentication import ADMIN
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background
 from steersman.errors import WaitTimeout
-from steersman.json_types import JsonObject
 from steersman.localcluster.local_cluster import local_operators
 from steersman.localcluster.process_node.processes.spawning import LocalProcess, Processes
 from steersman.localcluster.simulated_node.node import NAME as SIMULATED
 from steersman.manager.install import install_definitions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.objects.resource import Unstructured
-from steersman.simulation.binaries.elections import end_terms, is_election_object, without_elections
+from steersman.simulation.binaries.comparison import compared
+from steersman.simulation.binaries.elections import end_terms, without_elections
 from steersman.simulation.binaries.gateway import CommandConnection, CommandNetwork, Gateway
 from steersman.simulation.binaries.program import OperatorExited, Program, ProgramLog, started, stop
 from steersman.simulation.binaries.simulated_pods import SimulatedPods
@@ -47,8 +47,8 @@ from steersman.transport.in_memory import InMemoryTransport
 _FIRST_DELAY, _LONGEST_DELAY = 0.1, 5.0
 #: How often a program may end by itself in one run.
 _MOST_EXITS = 20
-#: Seconds after which a server that lags behind catches up, although the operator is not at rest.
-_STALE = 20.0
+#: Seconds after which faults that last are ended, although the operator is not at rest.
+_LASTING = 20.0
 #: Seconds that the controllers of the cluster get to finish.
 _GRACE = 1.0
 
@@ -80,17 +80,29 @@ class CommandCluster(Cluster):
         self.traffic = Traffic(setup.quiet)
         #: Called when everything is at rest.
         self.at_rest: Callable[[], Awaitable[None]] = self.wait_quiet
+        #: Ends faults that last, such as a silent watch.
+        self.end_faults: Callable[[], object] = lambda: None
 
     async def settle(self, *, within: float | None = None) -> None:
         """Wait until there is no traffic any more."""
         del within
-        await self.wait_quiet()
+        await self.wait_rest()
         await self.at_rest()
-        await self.wait_quiet()
+        await self.wait_rest()
 
     async def eventually(self, condition: Condition, *, within: float | None = None, message: str = "") -> None:
         """Wait until a condition holds, for at least as long as rest may take."""
         await super().eventually(condition, within=max(within or 0.0, self.patience), message=message)
+
+    async def wait_rest(self) -> None:
+        """Wait until there is no traffic; faults that keep the operator from coming to rest end after a while.
+
+        An operator whose watch is silent does not hear that an owner was deleted. It creates children, and they are
+        collected, for as long as the watch is silent.
+        """
+        if not await self.try_quiet(min(_LASTING, self.patience)):
+            self.end_faults()
+            await self.wait_quiet()
 
     async def wait_quiet(self) -> None:
         """Wait until there was no traffic for some seconds."""
@@ -162,14 +174,17 @@ class _CommandRun:
             known = versions_of(server)
             lifetimes = Lifetimes(known)
             server.objects.observers.append(without_elections(lifetimes.observe))
-            changes = ChangeCounts(server, lambda document: _compared(lifetimes.without_stillborn(document)))
+            changes = ChangeCounts(server, lambda document: compared(lifetimes.without_stillborn(document)))
             cluster.at_rest = lambda: self._at_rest(lifetimes)
+            cluster.end_faults = self._end_faults
+            # Before the task runs: there is no rest until the first process has sent a request.
+            self._traffic.expect(self._clock.monotonic())
             try:
                 async with background(self._keep_running(), name="operator"):
                     await self._play()
             except Exception as error:  # noqa: BLE001 - whatever a scenario raises under a fault is a result
                 outcome.error = error
-            outcome.state = end_state(server, known, lambda document: _compared(untouched(document)))
+            outcome.state = end_state(server, known, lambda document: compared(untouched(document)))
             # How often an object is updated depends on which intermediate states a program sees in real time.
             outcome.changes = {key: count for key, count in changes.counts().items() if key[0] != "updated"}
             outcome.destroyed = lifetimes.destroyed
@@ -182,16 +197,19 @@ class _CommandRun:
         await cluster.wait_quiet()
         self._start = str(cluster.server.objects.version)
         await self._setup.scenario(cluster)
-        await cluster.wait_quiet()
+        await cluster.wait_rest()
         if not recording.rests or recording.rests[-1].version != cluster.server.objects.version:
             await cluster.settle()
+        self._end_faults()
+        await cluster.wait_quiet()
+        if len(recording.writes) >= self._network.most_writes:
+            raise WriteStorm(f"the operator writes without end: {recording.writes[-1]} is its last of many writes")
+
+    def _end_faults(self) -> None:
         if self._connection is not None:
             self._connection.heal()
             for watch in list(self._connection.watches):
                 watch.break_silence()
-        await cluster.wait_quiet()
-        if len(recording.writes) >= self._network.most_writes:
-            raise WriteStorm(f"the operator writes without end: {recording.writes[-1]} is its last of many writes")
 
     async def _at_rest(self, lifetimes: Lifetimes) -> None:
         recording = self._network.recording
@@ -225,11 +243,10 @@ class _CommandRun:
         if self._connection is not None:
             self._connection.crash()
         await self._cluster.eventually(lambda: not self._traffic.is_expecting, message="the operator sends no request")
-        # An operator that sees a deleted owner creates children for as long as it does, and they are collected.
-        await self._cluster.try_quiet(_STALE if view is not None else self._setup.patience)
+        await self._cluster.wait_rest()
         if self._connection is not None:
             self._connection.catch_up()
-        await self._cluster.wait_quiet()
+        await self._cluster.wait_rest()
 
     # The operator's processes, one after the other.
 
@@ -284,19 +301,8 @@ class _CommandRun:
         lines = self.log.last_lines()
         hint = ""
         if "address already in use" in lines:
-            hint = "\nTwo of its processes use the same port: pass --parallel 1, or give each a {port} of its own."
+            hint = "\nTwo of its processes use the same port: pass --jobs 1, or give each a {port} of its own."
         return f"; its last log lines:\n{lines}{hint}"
-
-
-def _compared(document: JsonObject | None) -> JsonObject | None:
-    """Return an object without what depends on how many updates it took; ``None`` if it is not compared."""
-    if document is None or is_election_object(document):
-        return None
-    document["metadata"].pop("generation", None)
-    status = document.get("status")
-    if isinstance(status, dict):
-        status.pop("observedGeneration", None)
-    return document
 
 
 @asynccontextmanager

@@ -6,7 +6,6 @@ the fault.
 """
 
 import asyncio
-import logging
 import tempfile
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
@@ -17,13 +16,14 @@ from typing import Any, TypeVar
 from steersman.errors import ConfigError
 from steersman.localcluster.process_node.files.directory import NodeDirectory
 from steersman.localcluster.process_node.processes.spawning import Processes
-from steersman.simulation.binaries.command_report import CommandReport
+from steersman.simulation.binaries.command_report import IMPOSSIBLE, CommandReport
 from steersman.simulation.binaries.command_run import CommandSetup, run_command
 from steersman.simulation.binaries.program import OperatorExited
 from steersman.simulation.end_states import learn_volatile
 from steersman.simulation.fault_kinds import KINDS, FaultKind
 from steersman.simulation.oracles import Finding, Reference, judge, judge_undisturbed
 from steersman.simulation.plans import Fault, Plan, parse_plan, single_faults
+from steersman.simulation.process_settings import quiet_logs, reject_running_loop
 from steersman.simulation.recording import Recording
 from steersman.simulation.report import Failure
 from steersman.simulation.run import Outcome
@@ -44,11 +44,6 @@ USUAL = (
     "stale-restart",
     "restart",
 )
-#: Kinds that need a virtual clock, or two replicas, or minutes.
-IMPOSSIBLE = frozenset(
-    {"no-response", "clock-ahead", "clock-behind", "stall", "order", "leader-cut-off", "leader-crash"}
-)
-
 #: Called after each plan with the report so far and the number of plans.
 Progress = Callable[[CommandReport, int], object]
 
@@ -71,7 +66,7 @@ class Choice:
 
     def __post_init__(self) -> None:
         if self.parallel < 1:
-            raise ConfigError(f"--parallel {self.parallel}: at least one plan has to run at a time")
+            raise ConfigError(f"--jobs {self.parallel}: at least one plan has to run at a time")
 
 
 def simulate_command(setup: CommandSetup, choice: Choice, *, on_progress: Progress = lambda *_: None) -> CommandReport:
@@ -80,18 +75,15 @@ def simulate_command(setup: CommandSetup, choice: Choice, *, on_progress: Progre
     ``setup.directory`` keeps the logs. Ctrl-C ends all processes and returns what is known by then.
     """
     simulation = _CommandSimulation(setup, choice, on_progress)
-    logger = logging.getLogger("steersman")
-    before = logger.level
-    # The cluster of each run would log its warnings between the lines of progress.
-    logger.setLevel(logging.CRITICAL + 1)
-    try:
-        asyncio.run(simulation.run())
-    except KeyboardInterrupt:
-        if simulation.report is None:
-            raise
-        simulation.report.is_interrupted = True
-    finally:
-        logger.setLevel(before)
+    reject_running_loop()
+    # asyncio warns of writes to the connections of killed processes.
+    with quiet_logs("steersman", "asyncio"):
+        try:
+            asyncio.run(simulation.run())
+        except KeyboardInterrupt:
+            if simulation.report is None:
+                raise
+            simulation.report.is_interrupted = True
     return simulation.finished()
 
 
@@ -104,7 +96,7 @@ def kinds_of(names: Iterable[str]) -> list[FaultKind]:
     if unknown := sorted(wanted - known):
         raise ConfigError(f"unknown faults {', '.join(unknown)}; known are usual, all, {', '.join(KINDS)}")
     if refused := sorted(wanted & IMPOSSIBLE):
-        raise ConfigError(f"{', '.join(refused)} cannot be injected into a program in real time")
+        raise ConfigError(f"{', '.join(refused)} cannot be injected into a program")
     return [
         kind
         for kind in KINDS.values()
@@ -187,8 +179,10 @@ class _CommandSimulation:
         reference = Reference(first, learn_volatile(first.state, second.state))
         report = CommandReport(getattr(self._setup.scenario, "__name__", "scenario"), 0, reference)
         self._todo = plans_of(first.recording, self._choice)
-        asked = {fault.kind for plan in self._todo for fault in plan.faults}
-        report.unasked = [] if self._choice.plans else [name for name in KINDS if name not in asked]
+        if not self._choice.plans:
+            asked = {kind.name for kind in kinds_of(self._choice.faults)}
+            report.unasked = [name for name in KINDS if name not in asked | IMPOSSIBLE]
+            report.has_stale_lists = bool(first.recording.stale_lists) or "stale-restart" not in asked
         return report
 
     async def _undisturbed(self, processes: Processes, name: str) -> Outcome:
@@ -224,9 +218,9 @@ class _CommandSimulation:
             self._on_progress(report, len(self._todo))
 
     async def _try(self, processes: Processes, report: CommandReport, plan: Plan) -> None:
-        outcome, findings = await self._judged(processes, report.reference, plan)
+        outcome, findings = await self._checked(processes, report.reference, plan)
         if findings:
-            again, confirmed = await self._judged(processes, report.reference, plan)
+            again, confirmed = await self._checked(processes, report.reference, plan)
             if confirmed:
                 report.failures.append(Failure(plan, confirmed, again))
             else:
@@ -235,7 +229,7 @@ class _CommandSimulation:
             report.missed.append(plan)
         report.tried.append(plan)
 
-    async def _judged(self, processes: Processes, reference: Reference, plan: Plan) -> tuple[Outcome, list[Finding]]:
+    async def _checked(self, processes: Processes, reference: Reference, plan: Plan) -> tuple[Outcome, list[Finding]]:
         recorded = reference.outcome.recording
         outcome = await run_command(self._setup, processes, plan, recorded, name=_file_name(plan))
         return outcome, judge(reference, outcome)

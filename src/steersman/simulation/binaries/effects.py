@@ -4,6 +4,7 @@ Many operators write every object in every reconcile. Most of these writes chang
 often a program happens to be woken, and a fault at one of them teaches nothing. They are no steps.
 """
 
+from collections.abc import Coroutine
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
@@ -39,9 +40,11 @@ def _tried(server: ApiServer, request: Request) -> tuple[int, JsonObject] | None
     options = {**dict(parse_qsl(query)), "dryRun": "All"}
     headers = {**request.headers, "accept": "application/json"}
     answer = Collected()
-    server.handle(Request(request.method, f"{path}?{urlencode(options)}", headers, request.body), answer)
+    work = server.handle(Request(request.method, f"{path}?{urlencode(options)}", headers, request.body), answer)
+    if isinstance(work, Coroutine):
+        # A webhook would be asked, which takes time.
+        work.close()
     if answer.response is None:
-        # A webhook is asked; a dry run of it could have side effects.
         return None
     return answer.response.status, msgspec.json.decode(answer.response.body)
 

@@ -36,7 +36,7 @@ class OperationsReport:
     #: The sequences that ran, in order.
     tried: list[OperationSequence] = field(default_factory=list)
     failures: list[OperationsFailure] = field(default_factory=list)
-    #: Why the server did not allow a step, by sequence.
+    #: Why the server did not allow a step, or the operator gave up on the spec, by sequence.
     rejected: dict[str, str] = field(default_factory=dict)
     #: Sequences that were not run.
     left: int = 0
@@ -61,7 +61,7 @@ class OperationsReport:
         """Return one sentence."""
         failed = f"{len(self.failures)} of {plural(len(self.tried), 'sequence')} failed"
         result = failed if self.failures else f"{plural(self.passed, 'sequence')} of operations passed"
-        rejected = f", {len(self.rejected)} not allowed by the server" if self.rejected else ""
+        rejected = f", {len(self.rejected)} not allowed" if self.rejected else ""
         left = f", {self.left} not run" if self.left else ""
         return f"{self.name}: {result}{rejected}{left} in {self.seconds:.1f} s (seed {self.seed})"
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from steersman.errors import ConfigError
@@ -14,7 +15,7 @@ from steersman.simulation.interrupts import Interrupts, deferred_interrupts
 from steersman.simulation.invariants import Invariant
 from steersman.simulation.operations.player import NotAllowed, Player
 from steersman.simulation.operations.report import OperationsFailure, OperationsReport
-from steersman.simulation.operations.sequences import OperationSequence, parse_sequence
+from steersman.simulation.operations.sequences import OperationSequence, Set, parse_sequence
 from steersman.simulation.operations.templates import generated_sequences
 from steersman.simulation.oracles import Finding, judge_undisturbed
 from steersman.simulation.plans import Plan
@@ -66,6 +67,8 @@ class _End(NamedTuple):
     state: list[str]
     volatile: Volatile
     findings: list[Finding]
+    #: Why the operator gave up, by object: what it leaves behind then is its own choice.
+    given_up: dict[str, str]
 
 
 class _Operations:
@@ -98,9 +101,19 @@ class _Operations:
                 f"operator {self.report.name!r} reconciles no custom kind: there is no schema to begin with"
             )
         for name, kind in self._kinds.items():
-            made = generated_sequences(kind.rules, count=count, seed=self._seed)
+            made = generated_sequences(
+                kind.rules, count=count, seed=self._seed, is_usable=partial(self._is_usable, name)
+            )
             self.report.skipped += [] if made else [name]
             yield from made
+
+    def _is_usable(self, kind: str, spec: JsonObject) -> bool:
+        """Return whether the operator does something with an object."""
+        try:
+            end = self._direct_end(OperationSequence(kind, (Set(spec),)))
+        except NotAllowed:
+            return False
+        return not end.findings and not end.given_up
 
     def run(
         self, todo: Sequence[OperationSequence], on_progress: OperationsProgress, interrupts: Interrupts
@@ -121,7 +134,7 @@ class _Operations:
     def _try(self, sequence: OperationSequence) -> None:
         self.report.tried.append(sequence)
         try:
-            findings = self._judged(sequence)
+            findings = self._checked(sequence)
         except NotAllowed as error:
             self.report.rejected[str(sequence)] = str(error)
             return
@@ -132,20 +145,23 @@ class _Operations:
         """Return the shortest sequence with the same end that still fails."""
         for shorter in failure.sequence.shorter():
             try:
-                findings = self._judged(shorter)
+                findings = self._checked(shorter)
             except NotAllowed:
                 continue
             if findings:
                 return self._shrunk(OperationsFailure(shorter, findings))
         return failure
 
-    def _judged(self, sequence: OperationSequence) -> list[Finding]:
+    def _checked(self, sequence: OperationSequence) -> list[Finding]:
         end = self._direct_end(sequence)
         if end.findings or sequence.steps == sequence.direct.steps:
             return end.findings
         outcome, findings = self._run(sequence, self._seed)
         if outcome is None or findings:
             return findings
+        if end.given_up and outcome.given_up:
+            reasons = ", ".join(dict.fromkeys(end.given_up.values()))
+            raise NotAllowed(f"the operator gives up on this spec: {reasons}")
         wanted, found = (without_generations(mask(state, end.volatile)) for state in (end.state, outcome.state))
         if wanted == found:
             return []
@@ -162,9 +178,9 @@ class _Operations:
             outcome, findings = self._run(direct, self._seed)
             other, _ = self._run(direct, self._seed + 1)
             if outcome is None or other is None or findings:
-                known = _End([], {}, findings)
+                known = _End([], {}, findings, {})
             else:
-                known = _End(outcome.state, learn_volatile(outcome.state, other.state), [])
+                known = _End(outcome.state, learn_volatile(outcome.state, other.state), [], outcome.given_up)
             self._ends[str(direct)] = known
         return known
 

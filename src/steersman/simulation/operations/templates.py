@@ -1,6 +1,6 @@
 """Sequences of operations from a schema: each property on its own, then several at once by chance. Pure.
 
-The object begins with what its schema requires. For every other property the schema yields values, and each template
+The object begins with as little as the operator takes. For every property the schema yields values, and each template
 yields a sequence with them, so that a small number of sequences tries every template, and a larger one every property.
 
 ================  ==========================================================================
@@ -44,12 +44,17 @@ _WRONG: dict[str, list[Any]] = {
 }
 
 
-def generated_sequences(kind: CustomKind, *, count: int, seed: int) -> list[OperationSequence]:
-    """Return that many sequences; fewer if the schema does not yield more, none if it yields no valid object."""
-    specs = _specs(kind, seed)
+def generated_sequences(
+    kind: CustomKind, *, count: int, seed: int, is_usable: Callable[[JsonObject], bool] = lambda _: True
+) -> list[OperationSequence]:
+    """Return that many sequences; fewer if the schema does not yield more, none if it yields no valid object.
+
+    They begin with the smallest spec that is usable: a schema may leave out what an operator requires.
+    """
+    specs = sorted(_specs(kind, seed), key=lambda spec: len(str(spec)))
     if not specs:
         return []
-    maker = _Maker(kind, min(specs, key=lambda spec: len(str(spec))), specs, Randomness(seed))
+    maker = _Maker(kind, next(filter(is_usable, specs), specs[0]), specs, Randomness(seed))
     # One sequence of each template in turn, so that a small number tries all of them.
     systematic = chain.from_iterable(zip_longest(*(template(maker) for template in _TEMPLATES)))
     # There may be fewer different ones than asked for.

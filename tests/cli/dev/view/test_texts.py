@@ -53,7 +53,7 @@ def test_the_age_is_shown_like_a_clock(seconds: float, text: str) -> None:
     assert elapsed(seconds) == text
 
 
-def test_causes_are_told_as_steer_why_tells_them_and_none_twice() -> None:
+def test_causes_are_worded_as_in_steer_why_and_not_repeated() -> None:
     """One language for all views: what changed, from what to what."""
     changed = CauseRecord(CauseType.CHANGED, OWN, "spec", (FieldChange("spec.replicas", "2", "3"),))
     assert why(run(changed, pod("a-x"), pod("a-x"))) == "spec.replicas changed 2 → 3, Pod a-x was created"
@@ -65,8 +65,8 @@ def test_many_causes_are_counted_and_another_namespace_is_shown() -> None:
     assert why(run(pod("a", namespace="other"))) == "Pod other/a was created"
 
 
-def test_where_there_is_little_room_causes_have_no_names() -> None:
-    """What happened matters more than to whom, and three pods that changed are one reason."""
+def test_in_a_narrow_column_causes_have_no_names() -> None:
+    """The event matters more than the name, and three changed pods are one reason."""
     pods = (pod(name, CauseType.CHANGED) for name in "abc")
     assert why_briefly(run(CauseRecord(CauseType.CREATED, OWN), *pods)) == "created, Pod changed"
     assert why_briefly(run(CauseRecord(CauseType.RETRY, detail="ValueError"))) == "retry (ValueError)"

@@ -52,7 +52,7 @@ def candidate(identity: str, led: threading.Event) -> threading.Thread:
 
 
 def main() -> None:
-    """Let the first candidate lead and crash; the second must follow."""
+    """Run two candidates: the first leads and crashes, the second must follow."""
     logging.disable(logging.CRITICAL)
     config.load_kube_config()
     first, second = threading.Event(), threading.Event()

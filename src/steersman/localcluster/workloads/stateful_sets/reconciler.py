@@ -29,7 +29,7 @@ def _selects(stateful_set: StatefulSet, child: Any) -> bool:
     return selector_of(stateful_set.spec.selector).matches(child.labels)
 
 
-def _nobody(_claim: PersistentVolumeClaim) -> list[str]:
+def _no_keys(_claim: PersistentVolumeClaim) -> list[str]:
     return []
 
 
@@ -37,7 +37,7 @@ def _nobody(_claim: PersistentVolumeClaim) -> list[str]:
     StatefulSet,
     owns=[Pod, ControllerRevision],
     # Claims are read from a cache; their changes do not trigger a reconcile.
-    watches=[orphans(Pod, _selects), Watch(PersistentVolumeClaim, to=_nobody)],
+    watches=[orphans(Pod, _selects), Watch(PersistentVolumeClaim, to=_no_keys)],
     workers=2,
 )
 async def reconcile(stateful_set: StatefulSet, ctx: Context[StatefulSet]) -> None:

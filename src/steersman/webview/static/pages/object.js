@@ -45,7 +45,22 @@ export class ObjectPage extends Page {
     }
   }
 
-  show({ view, sentence: english, tree }) {
+  /** Download a run as a test. */
+  async saveTest(number) {
+    try {
+      const { file, source } = await get(`${pathOf(this.props.object)}/test?number=${number}`);
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([source], { type: "text/x-python" }));
+      link.download = file;
+      link.click();
+      URL.revokeObjectURL(link.href);
+      this.setState({ note: { text: t("object.saved", { file }) } });
+    } catch (error) {
+      this.setState({ note: { text: error.message, isFailure: true } });
+    }
+  }
+
+  show({ view, sentence: english, tree, recorded = [] }) {
     const runs = [...(view.reconciles ?? [])].reverse();
     const [kind, namespace, name] = view.object;
     const last = runs[0];
@@ -71,7 +86,7 @@ export class ObjectPage extends Page {
       <div class="columns">
         <${Section} title=${t("object.timeline")} aside=${runs.length || ""} class="timeline-section">
           ${runs.length
-            ? html`<ol class="timeline">${runs.map((run) => html`<${Run} key=${`${run.number} ${run.started}`} run=${run} />`)}</ol>`
+            ? html`<ol class="timeline">${runs.map((run) => html`<${Run} key=${`${run.number} ${run.started}`} run=${run} save=${recorded.includes(run.number) ? () => this.saveTest(run.number) : null} />`)}</ol>`
             : html`<p class="none">${t("object.timeline.none")}</p>`}
         <//>
         <div class="beside">
@@ -100,9 +115,8 @@ export class ObjectPage extends Page {
         ? html`<button class="button danger" onClick=${() => this.perform({ action: "delete", object })}>${t("action.sure")}</button>`
         : button("delete", t("action.delete"), () => this.setState({ isSure: true })),
     ].filter(Boolean);
-    if (!buttons.length) return null;
     return html`
-      <div class="actions">${buttons}</div>
+      ${buttons.length > 0 && html`<div class="actions">${buttons}</div>`}
       ${note && html`<p class=${note.isFailure ? "note note-bad" : "note"} role="status">${note.text}</p>`}
     `;
   }
@@ -116,7 +130,7 @@ export class ObjectPage extends Page {
   }
 }
 
-function Run({ run }) {
+function Run({ run, save }) {
   const result = run.result ?? "done";
   const causes = causesText(run);
   const home = run.object[1];
@@ -132,6 +146,7 @@ function Run({ run }) {
           <strong>${t(run.is_cleanup ? "run.cleanup" : "run.reconcile", { number: whole(run.number) })}</strong>
           <span class="muted">${duration(run.seconds)}${run.queued > 0.001 ? ` ${t("run.queued", { duration: duration(run.queued) })}` : ""}</span>
         </span>
+        ${save && html`<button class="quiet save" title=${t("action.save_test.text")} onClick=${save}>${t("action.save_test")}</button>`}
       </div>
       ${causes && html`<p class="because">${t("run.because", { causes })}</p>`}
       <dl class="details">

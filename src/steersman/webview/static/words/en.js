@@ -236,6 +236,9 @@ export default {
   "action.sure": "Really delete?",
   "action.cancel": "Cancel",
   "action.apply": "Apply",
+  "action.save_test": "Save as test",
+  "action.save_test.text": "Write a pytest that rebuilds what this run read, and asserts what it sent.",
+  "object.saved": "Saved as {file}.",
   "action.fault": "Inject",
   "action.clock": "+{duration}",
 

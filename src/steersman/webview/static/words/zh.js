@@ -236,6 +236,9 @@ export default {
   "action.sure": "确定删除？",
   "action.cancel": "取消",
   "action.apply": "应用",
+  "action.save_test": "存为测试",
+  "action.save_test.text": "生成一个 pytest：还原本次运行读取的内容，并断言它发出的请求。",
+  "object.saved": "已保存为 {file}。",
   "action.fault": "注入",
   "action.clock": "+{duration}",
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from steersman.cli import main
 
-PROGRAM = Path(__file__).parents[1] / "simulation" / "binaries" / "pair_operator.py"
+PROGRAM = Path(__file__).parents[2] / "simulation" / "binaries" / "pair_operator.py"
 PAIR = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {pair: 'yes'}}\n"
 
 
@@ -29,7 +29,7 @@ def steps(tmp_path: Path) -> Path:
 
 
 def test_a_program_is_simulated_with_a_folder_of_manifests(steps: Path, tmp_path: Path) -> None:
-    """Whoever has a binary and kubectl manifests needs no Python."""
+    """A user with a binary and kubectl manifests needs no Python."""
     report, logs = tmp_path / "report.json", tmp_path / "logs"
     plan = ["--plan", "crash-after@write:1", "--quiet", "1", "--json", str(report), "--logs", str(logs)]
     result = run("--scenario", str(steps), *plan)
@@ -49,7 +49,7 @@ def test_a_program_is_simulated_with_a_folder_of_manifests(steps: Path, tmp_path
         (["--scenario", "nowhere.py:f"], "there is no file nowhere.py"),
         (["--scenario", "json:nothing"], "there is no function 'nothing' in json"),
         (["--scenario", "{steps}", "--twice"], "--twice needs an operator in this process"),
-        (["--scenario", "{steps}", "--faults", "stall"], "stall cannot be injected into a program in real time"),
+        (["--scenario", "{steps}", "--faults", "stall"], "stall cannot be injected into a program"),
         (["--scenario", "{steps}", "--also-serve", "policy"], "is not OLD=NEW"),
         (["--scenario", "{steps}", "--crds", "{steps}"], "there is no CustomResourceDefinition in it"),
         (["--scenario", "{steps}", "--jobs", "0"], "at least one plan has to run at a time"),

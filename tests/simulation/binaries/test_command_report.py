@@ -1,0 +1,30 @@
+"""What a simulation of a program tells beside its failures."""
+
+from steersman.simulation.binaries.command_report import CommandReport
+from steersman.simulation.oracles import Reference
+from steersman.simulation.plans import Plan, parse_plan
+from steersman.simulation.recording import Recording
+from steersman.simulation.run import Outcome
+
+
+def report() -> CommandReport:
+    """Return the report of one plan that passed."""
+    reference = Reference(Outcome(Plan(), Recording(), []), {})
+    return CommandReport("rollout", 0, reference, tried=[parse_plan("crash-after@write:1")], seconds=12.3)
+
+
+def test_the_summary_has_no_seed() -> None:
+    """In real time nothing depends on a seed, and plans take seconds."""
+    assert report().summary() == "rollout: 1 plans passed in 12 s"
+
+
+def test_what_was_not_tried_is_listed_with_the_reason() -> None:
+    """No failure means nothing without what was left out."""
+    found = report()
+    found.has_stale_lists = False
+    found.unsteady = [parse_plan("conflict@write:2")]
+    table = found.table()
+    assert "crash-after          F1        1      0" in table
+    assert "not possible with a program: no-response, recreated" in table
+    assert "skipped stale-restart: no list of the program" in table
+    assert "failed once and passed when run again: conflict@write:2" in table
