@@ -102,7 +102,7 @@ def test_a_stored_cluster_is_available_again(project: Path) -> None:
 
 
 def test_in_a_terminal_it_draws_a_screen_and_restores_the_terminal(project: Path) -> None:
-    """It uses the alternate screen without echo, and at the end restores the first screen and the echo."""
+    """It uses the alternate screen without echo, takes keys, and at the end restores the first screen and the echo."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
@@ -120,6 +120,8 @@ def test_in_a_terminal_it_draws_a_screen_and_restores_the_terminal(project: Path
         assert b"\x1b[?1049h" in shown
         assert not termios.tcgetattr(leader)[3] & termios.ECHO
         assert b"export KUBECONFIG=" in shown
+        os.write(leader, b"/ship\r")
+        assert b'filter "ship", esc' in _read(leader, b"esc clears it\x1b")
         process.send_signal(signal.SIGINT)
         assert b"\x1b[?1049l" in _read(leader, b"fleet: stopped after 0 reconciles")
         assert process.wait(PATIENCE) == 0

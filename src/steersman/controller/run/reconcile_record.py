@@ -10,7 +10,7 @@ from steersman.controller.keys.key_state import KeyState, ReconcileRequest
 from steersman.controller.reports.outcome import Done, Failed, GaveUp, Outcome, Outdated, Paused, RetryLater, Waiting
 from steersman.controller.run.failure_text import cut, failure_text
 from steersman.controller.run.run_record import RunRecord
-from steersman.controller.run.run_trace import name_of, named, plain_text
+from steersman.controller.run.run_trace import named, plain_text
 from steersman.history.differences import Mask
 from steersman.history.records import MALFORMED, CauseRecord, Next, ObjectName, Read, Reconcile, Result, WriteRecord
 from steersman.history.redaction import Redactor
@@ -63,7 +63,7 @@ class RunEnd(Struct, frozen=True):
         writes, conditions = trace.writes(mask)
         record = Reconcile(
             controller=self.controller,
-            object=name_of(obj),
+            object=run.name,
             uid=obj.uid,
             generation=obj.generation or 0,
             number=self.state.runs,

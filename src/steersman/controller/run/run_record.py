@@ -45,6 +45,8 @@ class RunRecord(Generic[K]):
         notes: RunNotes | None = None,
     ) -> None:
         self.obj = obj
+        #: The name of the object in records.
+        self.name = name_of(obj)
         #: Everything that the run reads and sends; ``None`` unless it is recorded.
         self.notes = notes
         if notes is not None:
@@ -97,7 +99,7 @@ class RunRecord(Generic[K]):
         """Return what masks the contents of Secrets in texts about this run; ``None`` if the process knows none."""
         if not self._memory.has_values:
             return None
-        return Redactor(self._memory, _contents(self._secrets), about=name_of(self.obj))
+        return Redactor(self._memory, _contents(self._secrets), about=self.name)
 
     def mask(self, text: str) -> str:
         """Return a text without the contents of Secrets."""
@@ -118,7 +120,7 @@ class RunRecord(Generic[K]):
 
     def wrote_status(self, written: Written, before: JsonObject, after: JsonObject) -> None:
         """Register a write of the status of the reconciled object, with what it was and is."""
-        self.trace.wrote_status(self.obj, written.resource_version, before, after)
+        self.trace.wrote_status(self.name, written.resource_version, before, after)
         informer = self._caches.find(type(self.obj))
         if informer is not None and covers(informer, self.obj.namespace, written.labels or {}):
             changed = written.resource_version != self.obj.resource_version

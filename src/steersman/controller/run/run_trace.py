@@ -108,9 +108,9 @@ class RunTrace:
         content = (before, bytes_read(obj)) if compares else (None, None)
         self._writes.append(_WriteNote(verb, name_of(obj), obj.resource_version, *content, request=self._sent()))
 
-    def wrote_status(self, obj: KubeObject, version: str, before: JsonObject, after: JsonObject) -> None:
+    def wrote_status(self, name: ObjectName, version: str, before: JsonObject, after: JsonObject) -> None:
         """Note a write of the status."""
-        self._writes.append(_StatusNote(name_of(obj), version, before, after, self._sent()))
+        self._writes.append(_StatusNote(name, version, before, after, self._sent()))
 
     def failed(self, obj: KubeObject, error: BaseException) -> None:
         """Note a write that failed."""

@@ -57,7 +57,7 @@ def result(report: Reconciled, now: datetime) -> str:
 def briefly(seconds: float) -> str:
     """Return a duration in one unit: ``4 min``."""
     for size, unit in ((86_400, "d"), (_HOUR, "h"), (_MINUTE, "min")):
-        if seconds >= size:
+        if round(seconds) >= size:
             return f"{seconds / size:.0f} {unit}"
     return f"{max(seconds, 1):.0f} s"
 
