@@ -46,7 +46,7 @@ class World:
         heapq.heappush(self._queue, (self.now + seconds, next(self._numbers), callback))
 
     def play(self) -> None:
-        """Let time pass."""
+        """Run every event until the end."""
         while self._queue and self._queue[0][0] <= SECONDS:
             self.now, _, callback = heapq.heappop(self._queue)
             callback()

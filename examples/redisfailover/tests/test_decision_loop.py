@@ -68,6 +68,7 @@ class Model:
     """Three servers, three sentinels, and a client."""
 
     def __init__(self) -> None:
+        """Create servers that have just started."""
         self.servers = [Server(number) for number in range(3)]
         for server in self.servers:
             server.restart()
@@ -77,7 +78,7 @@ class Model:
         self._without_master = 0
 
     def pass_time(self) -> None:
-        """Let replicas catch up, sentinels act, and a client write."""
+        """Advance one round: replicas catch up, sentinels act, a client writes."""
         for server in self.servers:
             master = self._at(server.follows)
             if server.role == "slave" and master is not None and master.role == "master":
@@ -195,6 +196,7 @@ class Loop:
     """The operator, which begins without memory after a crash."""
 
     def __init__(self, fault: Fault | None) -> None:
+        """Create the operator and its model."""
         self.model = Model()
         self._fault = fault
         self._without_master = 0.0
