@@ -88,6 +88,10 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
     #: Makes the hashes of Secrets comparable between two plans; random if empty.
     hash_key: bytes = b""
 
+    def __repr__(self) -> str:
+        shown = (name for name in self.__struct_fields__ if name != "hash_key")
+        return f"PlanOptions({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
 
 class _NoEvents:
     """Drops events: the runs that record them are in the plan."""

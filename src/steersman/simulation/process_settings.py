@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -19,19 +18,6 @@ def reject_running_loop() -> None:
     except RuntimeError:
         return
     raise ConfigError("simulate runs its own event loop: call it from a plain `def` test, not from an `async def` one")
-
-
-@contextmanager
-def quiet_logs(*names: str) -> Iterator[None]:
-    """Silence loggers, by default that of the operator: a thousand faults would fill the log."""
-    before = {name: logging.getLogger(name).level for name in names or ("steersman",)}
-    for name in before:
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        for name, level in before.items():
-            logging.getLogger(name).setLevel(level)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
+from steersman.manager.process.logs import quiet_logs
 from steersman.simulation.end_states import learn_volatile
 from steersman.simulation.event_loop import NotDeterministic, Stuck
 from steersman.simulation.fault_kinds import KINDS
@@ -13,7 +14,7 @@ from steersman.simulation.interrupts import Interrupts, deferred_interrupts
 from steersman.simulation.invariants import Invariant
 from steersman.simulation.oracles import Finding, Reference, judge, judge_undisturbed
 from steersman.simulation.plans import Plan, chosen_kinds, pairs, parse_plan, random_walks, single_faults
-from steersman.simulation.process_settings import quiet_logs, rare_garbage_collection, reject_running_loop
+from steersman.simulation.process_settings import rare_garbage_collection, reject_running_loop
 from steersman.simulation.recording import first_difference
 from steersman.simulation.report import Failure, Report
 from steersman.simulation.run import Outcome, run_plan

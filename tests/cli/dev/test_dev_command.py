@@ -98,7 +98,7 @@ def test_a_stored_cluster_is_available_again(project: Path) -> None:
         assert dev.wait() == 0
     assert (project / ".steer/kubeconfig").exists()
     with Dev(project, "--data", str(data)) as dev:
-        assert "Ship default/ship-sample ok in" in dev.wait_for(": it exists")
+        assert "Ship default/ship-sample ok in" in dev.wait_for(": the operator has just started")
 
 
 def test_in_a_terminal_it_draws_a_screen_and_restores_the_terminal(project: Path) -> None:

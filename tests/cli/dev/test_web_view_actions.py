@@ -43,7 +43,7 @@ def test_in_steer_dev_only_the_page_with_its_token_acts(tmp_path: Path) -> None:
         assert [status for status, _ in refused] == [401, 401, 401, 403, 421, 415, 403, 401]
         assert all(answer["error"].endswith(".") for _, answer in refused)
         status, checked = view.post("/api/check", {"text": "kind: Shop"})
-        assert (status, checked["problems"]) == (200, ["a document needs apiVersion and kind, got ['kind']"])
+        assert (status, checked["problems"]) == (200, ["a document needs apiVersion and kind; it has only: kind"])
 
 
 @contextmanager

@@ -112,7 +112,7 @@ def test_steer_run_ends_with_code_0_on_a_signal(tmp_path: Path, number: signal.S
     [
         ("thing", "MODULE:OPERATOR"),
         ("no_such_module:operator", "cannot import"),
-        ("steersman.errors:nothing", "there is no 'nothing'"),
+        ("steersman.errors:nothing", "the module steersman.errors has no 'nothing'"),
         ("steersman.errors:Retry", "not an Operator"),
     ],
 )

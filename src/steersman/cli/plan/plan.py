@@ -1,9 +1,9 @@
 """`steer plan`: what the operator would do to a cluster, without doing it."""
 
 import asyncio
-import logging
 import sys
 from collections.abc import Awaitable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,10 +91,9 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer plan --as system:serviceaccount:custompod-system:custompod
     """
     from steersman.cli.target import project_target
+    from steersman.manager.process.logs import quiet_logs
     from steersman.planning.planner import PlanOptions
 
-    if not verbose:
-        logging.getLogger("steersman").setLevel(logging.CRITICAL)
     operators = [target for target in targets if ":" in target] or [project_target()]
     options = PlanOptions(
         namespaces=namespaces,
@@ -106,7 +105,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         hash_key=hash_key(is_shared=against is not None),
     )
     where = Where(kubeconfig, context, user)
-    plan = run(where.plan([load_operator(target) for target in operators], options))
+    with nullcontext() if verbose else quiet_logs():
+        plan = run(where.plan([load_operator(target) for target in operators], options))
     if against is not None:
         others = plan_of_project(against, [*where.arguments(), *_arguments(options)])
         sys.exit(_compare(plan, against, others, output))

@@ -9,6 +9,8 @@ import logging
 import sys
 import traceback
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
@@ -94,6 +96,19 @@ def configure_logging(*, json: bool, level: int = logging.INFO, stream: TextIO |
     root.handlers[:] = [handler]
     root.setLevel(level)
     warnings.showwarning = _log_warning
+
+
+@contextmanager
+def quiet_logs(*names: str) -> Iterator[None]:
+    """Silence loggers for the block, by default those of operators and framework."""
+    before = {name: logging.getLogger(name).level for name in names or ("steersman",)}
+    for name in before:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
 
 
 def _log_warning(

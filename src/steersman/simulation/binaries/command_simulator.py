@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from steersman.errors import ConfigError
 from steersman.localcluster.process_node.files.directory import NodeDirectory
 from steersman.localcluster.process_node.processes.spawning import Processes
+from steersman.manager.process.logs import quiet_logs
 from steersman.simulation.binaries.command_report import IMPOSSIBLE, CommandReport
 from steersman.simulation.binaries.command_run import CommandSetup, run_command
 from steersman.simulation.binaries.program import OperatorExited
@@ -23,7 +24,7 @@ from steersman.simulation.end_states import learn_volatile
 from steersman.simulation.fault_kinds import KINDS, FaultKind
 from steersman.simulation.oracles import Finding, Reference, judge, judge_undisturbed
 from steersman.simulation.plans import Fault, Plan, parse_plan, single_faults
-from steersman.simulation.process_settings import quiet_logs, reject_running_loop
+from steersman.simulation.process_settings import reject_running_loop
 from steersman.simulation.recording import Recording
 from steersman.simulation.report import Failure
 from steersman.simulation.run import Outcome

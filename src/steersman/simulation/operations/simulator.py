@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from steersman.errors import ConfigError
 from steersman.json_types import JsonObject
+from steersman.manager.process.logs import quiet_logs
 from steersman.objects.identity import ApiResource
 from steersman.simulation.end_states import Volatile, difference, learn_volatile, mask, without_generations
 from steersman.simulation.event_loop import Stuck
@@ -19,7 +20,7 @@ from steersman.simulation.operations.sequences import OperationSequence, Set, pa
 from steersman.simulation.operations.templates import generated_sequences
 from steersman.simulation.oracles import Finding, judge_undisturbed
 from steersman.simulation.plans import Plan
-from steersman.simulation.process_settings import quiet_logs, rare_garbage_collection, reject_running_loop
+from steersman.simulation.process_settings import rare_garbage_collection, reject_running_loop
 from steersman.simulation.run import Outcome, run_plan
 from steersman.simulation.world import World
 from steersman.structural.custom_object import CustomKind
