@@ -180,6 +180,23 @@ async def test_only_the_leader_reconciles_and_its_successor_starts_at_once() -> 
             assert (await cluster.client.get(Lease, "op")).spec.holder_identity == "b"
 
 
+async def test_a_leader_whose_runs_are_cut_off_does_not_release_its_lease() -> None:
+    """Its last write may still be on its way: a successor that starts at once would meet it."""
+    operator = Operator("op")
+
+    @operator.reconciler(ConfigMap)
+    async def reconcile(_: ConfigMap, __: Context[ConfigMap]) -> None:
+        await cluster.clock.sleep(1e6)
+
+    async with Cluster.start(clock=FakeClock()) as cluster, replica(cluster, operator, "a") as first:
+        await cluster.client.create(ConfigMap(meta("x")))
+        await clock_of(cluster).settle()
+        first.cancel()
+        await clock_of(cluster).advance(31.0)
+        assert first.done()
+        assert (await cluster.client.get(Lease, "op")).spec.holder_identity == "a"
+
+
 async def test_a_standby_replica_is_ready_except_for_the_check_started() -> None:
     """It serves webhooks and must not stop a rollout: the Deployment probes /readyz?exclude=started."""
     async with Cluster.start(clock=FakeClock()) as cluster, replica(cluster, copier([], "a"), "a"):

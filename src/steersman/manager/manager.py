@@ -16,7 +16,8 @@ Reasons for the order:
 Stop (``run`` is cancelled): ``ready`` becomes false; the controllers take no new keys and finish their runs within the
 grace period, which is cut off at its end; caches stop; the event recorders send what they have; the lease is released,
 so that a successor starts at once; probes, servers and webhooks end. The lease is released after the last write and
-never before: that order keeps two leaders from writing.
+never before: that order keeps two leaders from writing. If runs were cut off, the lease is left to expire, because the
+server may still carry out a request that was cancelled here.
 
 Losing leadership stops in the same order, but without a grace period: runs are cancelled at once, because another
 process may lead soon. Writes of runs that are still ending are rejected by the fence (``Leadership.check``), which is
@@ -497,6 +498,8 @@ class Manager:
                 grace = self._options.grace if leadership is None or leadership.is_valid else 0.0
                 if not await cleanup(self._drain(), clock=self._clock, within=grace):
                     _log.warning("runs were cancelled at the end of the grace period", extra={"grace": grace})
+                    if leadership is not None:
+                        leadership.may_release = False
 
     async def _run_controllers(self) -> None:
         async with asyncio.TaskGroup() as tasks:

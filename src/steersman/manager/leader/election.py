@@ -92,8 +92,14 @@ class LeaderElector:
             self._deadline.cancel()
 
     async def release(self) -> None:
-        """Release the lease if this process holds it. Call it after all work has stopped; a failure only costs time."""
+        """Release the lease if this process holds it. Call it after all work has stopped; a failure only costs time.
+
+        It is kept if runs were cut off: a request that was cancelled here may still be carried out by the server.
+        """
         self._leadership.end()
+        if not self._leadership.may_release:
+            _log.warning("the lease is left to expire: runs were cut off, and a write may still arrive")
+            return
         try:
             while (record := self._candidate.release(self._clock.now())) is not None and self._lease is not None:
                 if await self._give_back(self._lease, record):

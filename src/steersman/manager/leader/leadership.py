@@ -18,6 +18,8 @@ class Leadership:
         self._valid_until = float("-inf")
         self._acquired = asyncio.Event()
         self._lost = asyncio.Event()
+        #: Whether the lease may be released early: false while a write may still be on its way to the server.
+        self.may_release = True
 
     # For the elector, in its own thread.
 
