@@ -1,7 +1,6 @@
 """What a plan shows, what it never does, and what it says about what it cannot know."""
 
 import json
-import logging
 import socket
 from collections.abc import Awaitable
 
@@ -31,6 +30,7 @@ from steersman.history.records import Result
 from steersman.kinds.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret
 from steersman.kinds.events_v1 import Event
 from steersman.manager.definitions import definitions_of
+from steersman.manager.process.logs import quiet_logs
 from steersman.planning import Plan, PlanOptions, make_plan
 from steersman.planning.document import plan_document
 from steersman.planning.plan import Action
@@ -721,11 +721,11 @@ def test_any_plan_is_what_is_done(before: list[tuple[str, str, int]], after: lis
     """Objects that come, change and go in any combination, from a cluster at rest."""
     import asyncio  # noqa: PLC0415 - hypothesis needs a plain function
 
-    asyncio.run(_plan_and_do(before, after))
+    with quiet_logs():
+        asyncio.run(_plan_and_do(before, after))
 
 
 async def _plan_and_do(before: list[tuple[str, str, int]], after: list[tuple[str, str, int]]) -> None:
-    logging.getLogger("steersman").setLevel(logging.CRITICAL)
     async with Cluster.start(clock=FakeClock()) as cluster:
         operator = page_operator()
         await create(cluster, *(page(*one) for one in before))

@@ -73,3 +73,10 @@ async def test_nothing_is_upgraded(cluster: Cluster) -> None:
         transport.upgrade(Request("GET", "/api/v1/namespaces/default/pods/a/exec"), protocol="websocket")
     with pytest.raises(LiveWriteError):
         transport.stream(Request("POST", _MAP))
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_a_write_through_a_proxy_is_never_harmless(method: str) -> None:
+    """What stands behind the proxy does not know dry runs."""
+    target = "/api/v1/namespaces/default/services/db/proxy/drop?dryRun=All"
+    assert not is_harmless(Request(method, target, {}, b'{"dryRun":["All"]}'))

@@ -5,7 +5,7 @@ from steersman.history.records import FieldChange, ObjectName, Result
 from steersman.objects.codec import encode_json
 from steersman.planning.comparison import compare, comparison_text
 from steersman.planning.document import plan_document, read_objects
-from steersman.planning.plan import Action, Call, Change, Plan, PlannedObject
+from steersman.planning.plan import Action, Call, Change, Plan, PlannedObject, of_definitions
 from steersman.planning.text import plan_text
 
 
@@ -129,3 +129,13 @@ def test_a_comparison_names_what_only_one_version_does() -> None:
         "1 object is planned differently. Nothing was written.",
     ]
     assert compare([old], [old]) == ()
+
+
+def test_a_comparison_names_a_crd_that_only_one_version_changes() -> None:
+    """A stricter CRD is the first thing that an upgrade must show."""
+    name = "CustomResourceDefinition"
+    stricter = change(Action.CHANGE, name, "pods", {"maxLength": 200}, {"maxLength": 3})
+    plan = Plan(operators=("o",), changes=(stricter,))
+    found = compare(of_definitions(plan.changes), read_objects(plan_document(Plan(operators=("o",)))))
+    assert [line for one in found for line in one.only_here] == ["~ CustomResourceDefinition pods  maxLength 200 → 3"]
+    assert compare(of_definitions(plan.changes), read_objects(plan_document(plan))) == ()

@@ -65,13 +65,14 @@ class _Generation:
     def __init__(self) -> None:
         self.values: set[bytes] = set()
         #: By the hash of the first characters of a form: its lengths, longest first, and its digests.
-        self.forms: dict[int, tuple[tuple[int, ...], frozenset[bytes]]] = {}
+        self.forms: dict[int, tuple[tuple[int, ...], set[bytes]]] = {}
 
     def add(self, form: str, digest: bytes) -> None:
         start = hash(form[:REMEMBERED])
-        lengths, digests = self.forms.get(start, ((), frozenset()))
-        if digest not in digests:
-            self.forms[start] = tuple(sorted({*lengths, len(form)}, reverse=True)), digests | {digest}
+        lengths, digests = self.forms.get(start, ((), set()))
+        digests.add(digest)
+        if len(form) not in lengths:
+            self.forms[start] = tuple(sorted({*lengths, len(form)}, reverse=True)), digests
 
 
 class SecretMemory:
@@ -129,7 +130,7 @@ class SecretMemory:
         return "".join([*parts, text[start:]])
 
     def _match(
-        self, text: str, at: int, generations: list[dict[int, tuple[tuple[int, ...], frozenset[bytes]]]], known: str
+        self, text: str, at: int, generations: list[dict[int, tuple[tuple[int, ...], set[bytes]]]], known: str
     ) -> int:
         """Return the length of the longest known form that begins at a position; 0 if none does."""
         start = hash(text[at : at + REMEMBERED])

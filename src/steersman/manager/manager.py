@@ -41,6 +41,7 @@ from steersman.controller.options import ControllerOptions, RunTracer
 from steersman.controller.reports.failures import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.controller.run.recording import RecordingTransport
+from steersman.controller.run.secret_learning import SecretLearningTransport
 from steersman.errors import ConfigError, LeadershipLost
 from steersman.history.history import History
 from steersman.history.recordings import Recordings
@@ -343,7 +344,7 @@ class Manager:
     async def _build_controllers(
         self, stack: AsyncExitStack, informers: Informers, leadership: Leadership | None
     ) -> None:
-        transport: Transport = self._transport
+        transport: Transport = SecretLearningTransport(self._transport, self._secrets)
         if leadership is not None:
             transport = FencedTransport(transport, leadership)
         if self.recordings is not None:

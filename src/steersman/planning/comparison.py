@@ -28,7 +28,7 @@ def compare(here: Iterable[PlannedObject], there: Iterable[PlannedObject]) -> tu
     theirs = {(one.controller, one.object): one for one in there}
     found = []
     for key in dict.fromkeys([*ours, *theirs]):
-        one, other = _deeds(ours.get(key)), _deeds(theirs.get(key))
+        one, other = (_deeds(plans.get(key), is_definition=not key[0]) for plans in (ours, theirs))
         if one != other:
             found.append(
                 Difference(
@@ -56,10 +56,10 @@ def _lines(differences: tuple[Difference, ...], there: str) -> Iterator[str]:
     yield f"{count:,} {'object is' if count == 1 else 'objects are'} planned differently. Nothing was written."
 
 
-def _deeds(one: PlannedObject | None) -> tuple[str, ...]:
-    """Return what is done for an object, one line for each field."""
+def _deeds(one: PlannedObject | None, *, is_definition: bool) -> tuple[str, ...]:
+    """Return what is done for an object, one line for each field; a CRD that is not planned does not change."""
     if one is None:
-        return ("not planned",)
+        return () if is_definition else ("not planned",)
     lines = [line for change in one.changes for line in _change_lines(change, one.object.namespace)]
     if one.is_failure:
         lines.append(f"! {one.message or 'does not come to rest'}")

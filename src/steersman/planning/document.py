@@ -3,7 +3,7 @@
 from steersman.history.records import FieldChange, ObjectName, Result
 from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
-from steersman.planning.plan import Action, Call, Change, Plan, PlannedObject
+from steersman.planning.plan import Action, Call, Change, Plan, PlannedObject, of_definitions
 
 
 def plan_document(plan: Plan) -> JsonObject:
@@ -70,8 +70,8 @@ def _present(document: JsonObject) -> JsonObject:
 
 
 def read_objects(document: JsonObject) -> tuple[PlannedObject, ...]:
-    """Return the planned objects of a document, such as one that another version of the operator has printed."""
-    return tuple(
+    """Return the planned objects and CRDs of a document, such as one that another version of the operator printed."""
+    objects = tuple(
         PlannedObject(
             controller=one["controller"],
             object=_read_name(one),
@@ -83,6 +83,7 @@ def read_objects(document: JsonObject) -> tuple[PlannedObject, ...]:
         )
         for one in document["objects"]
     )
+    return (*objects, *of_definitions(map(_read_change, document["changes"])))
 
 
 def _read_change(document: JsonObject) -> Change:

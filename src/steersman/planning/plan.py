@@ -1,5 +1,6 @@
 """The values of a plan. All are frozen, hold no secret, and can be written as JSON."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec import Struct
@@ -70,6 +71,11 @@ class PlannedObject(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def is_failure(self) -> bool:
         """Whether its plan is incomplete: its run fails, or it does not come to rest."""
         return self.result is Result.FAILED or not self.is_at_rest
+
+
+def of_definitions(changes: Iterable[Change]) -> tuple[PlannedObject, ...]:
+    """Return changes that no reconcile makes, those of CRDs, as planned objects of their own."""
+    return tuple(PlannedObject(controller="", object=change.object, changes=(change,)) for change in changes)
 
 
 class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -331,7 +331,8 @@ class _Planner:
     # The result.
 
     def _plan(self, seconds: float) -> Plan:
-        assembly = Assembly(self._shadow, Redaction(self._secrets, self._options.hash_key))
+        redaction = Redaction(self._secrets, self._options.hash_key)
+        assembly = Assembly(self._shadow, redaction)
         changes = assembly.changes_by_run()
         calls: dict[RunOf | None, list[MissedCall]] = {}
         for call in self._services.calls:
@@ -344,7 +345,10 @@ class _Planner:
                 self._notes[f"some writes were judged by the embedded API server: {reason}"] = None
         return Plan(
             operators=tuple(operator.name for operator in self._operators),
-            objects=tuple(sorted(objects, key=lambda one: (one.object.kind, one.object))),
+            objects=tuple(
+                replace(one, message=redaction.masked(one.message))
+                for one in sorted(objects, key=lambda one: (one.object.kind, one.object))
+            ),
             changes=tuple(changes.pop(None, ())),
             calls=counted(self._services.calls),
             notes=tuple(self._notes),

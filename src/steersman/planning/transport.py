@@ -3,7 +3,8 @@
 - Reads and watches of objects are answered by the shadow, after it has loaded them from the live cluster.
 - Discovery, versions and logs of pods are read from the live cluster.
 - Writes go to `PlannedWrites`. Events are answered and dropped.
-- Commands in pods, forwarded ports and tokens raise ``NotPlanned``: a plan cannot know what they do.
+- Commands in pods, forwarded ports, writes through a proxy, writes to aggregated APIs and tokens raise ``NotPlanned``:
+  a plan cannot know what they do.
 """
 
 from collections.abc import AsyncIterator
@@ -11,7 +12,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 
 from steersman.apiserver.messages.info import RequestInfo, parse_resource_path, split_target
+from steersman.apiserver.status import no_such_resource
 from steersman.errors import NotPlanned
+from steersman.objects.codec import encode_json
 from steersman.planning.read_only import as_dry_run
 from steersman.planning.shadow import Shadow
 from steersman.planning.writes import PlannedWrites
@@ -42,8 +45,12 @@ class PlanningTransport:
         is_read = request.method in SAFE_METHODS
         if not is_read and info is not None and _is_event(info):
             return Response(201, _JSON, request.body)
+        if not is_read and (info is None or info.subresource in _LIVE_PARTS):
+            raise NotPlanned(f"{request.method} {path} is not part of a plan: what it does cannot be known")
         served = None if info is None or info.subresource in _LIVE_PARTS else await self._shadow.served(info)
-        if info is None or served is None or (served.builtin and info.group in _REVIEW_GROUPS):
+        if info is None or served is None:
+            return await self._unknown(request, info, timeout=timeout)
+        if served.builtin and info.group in _REVIEW_GROUPS:
             if not is_read and self._writes.is_offline:
                 raise NotPlanned(f"{request.method} {path} cannot be judged without the cluster")
             return await self._live.request(request if is_read else as_dry_run(request), timeout=timeout)
@@ -52,6 +59,19 @@ class PlanningTransport:
             return await self._writes.send(request, info, served, query)
         refusal = await self._shadow.load(info, served, query)
         return refusal if refusal is not None else await self._shadow.transport.request(request, timeout=timeout)
+
+    async def _unknown(self, request: Request, info: RequestInfo | None, *, timeout: float | None) -> Response:  # noqa: ASYNC109 - handed on
+        """Answer a request about what the shadow does not serve: a kind that does not exist, or an aggregated API.
+
+        Another API server may stand behind an aggregated API, which need not know dry runs.
+        """
+        if info is None or request.method in SAFE_METHODS:
+            return await self._live.request(request, timeout=timeout)
+        place = f"/apis/{info.group}/{info.version}" if info.group else f"/api/{info.version}"
+        listed = await self._live.request(Request("GET", place, {"accept": "application/json"}), timeout=timeout)
+        if f'"name":"{info.resource}"'.encode() in listed.body.replace(b" ", b""):
+            raise NotPlanned(f"{info.resource}.{info.group} is served by another API server: it cannot be planned")
+        return Response(404, _JSON, encode_json(no_such_resource().document()))
 
     @asynccontextmanager
     async def stream(self, request: Request, *, idle: float | None = DEFAULT_IDLE) -> AsyncIterator[ResponseStream]:

@@ -192,7 +192,7 @@ class WebViewApp:
         name = self._object_name(path.removesuffix("/yaml"))
         try:
             text = await actions.document(name) if name is not None else None
-        except SteersmanError as error:
+        except (SteersmanError, ValueError) as error:
             exchange.respond(_failure(422, str(error)))
             return
         if text is not None:
@@ -214,7 +214,7 @@ class WebViewApp:
             return
         try:
             exchange.respond(_document({"done": await actions.perform(action)}))
-        except SteersmanError as error:
+        except (SteersmanError, ValueError) as error:
             exchange.respond(_failure(422, str(error)))
         self._summaries = None
 

@@ -156,3 +156,23 @@ async def test_a_service_that_gets_node_ports_uses_them_from_then_on() -> None:
     assert used(kept) == {"services.nodeports": "1"}
     second = {"metadata": {"name": "b"}, "spec": {"type": "NodePort", "ports": [{"port": 80}]}}
     assert "requested: services.nodeports=1" in kept.rejected(services, second)
+
+
+async def test_a_quota_whose_count_is_gone_is_counted_again() -> None:
+    """A status that was emptied must neither fail a write nor turn the quota off."""
+    kept = await limited(pods="1")
+    kept.patch(f"{QUOTAS}/q/status", {"status": {"used": None}})
+    kept.create(PODS, pod("a"))
+    await kept.settle()
+    assert used(kept) == {"pods": "1"}
+
+
+async def test_resizing_a_pod_counts() -> None:
+    """Requests can grow without the pod being written as a whole."""
+    kept = await limited(requests_cpu="1")
+    kept.create(PODS, pod("a", {"cpu": "500m"}))
+    bigger = {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "8"}}}]}}
+    status, answer = kept.send(
+        "PATCH", f"{PODS}/a/resize", bigger, **{"content-type": "application/strategic-merge-patch+json"}
+    )
+    assert (status, "exceeded quota: q" in answer["message"]) == (403, True)

@@ -64,6 +64,8 @@ class Quotas:
         if quotas is None:
             return
         for quota, added in self._concerned(served, obj, old):
+            if not added:
+                continue
             status = quota["status"]
             used = {key: (Quantity(status["used"][key]) + amount).canonical() for key, amount in added.items()}
             self._objects.put(quotas, {**quota, "status": {**status, "used": {**status["used"], **used}}})

@@ -67,8 +67,9 @@ class QuotaCounter:
 
 
 def _is_stale(quota: JsonObject) -> bool:
-    """Return whether a quota limits something else than when it was counted."""
-    return (quota.get("status") or {}).get("hard") != (quota.get("spec") or {}).get("hard")
+    """Return whether a quota limits something else than when it was counted, or its count is gone."""
+    hard, status = (quota.get("spec") or {}).get("hard") or {}, quota.get("status") or {}
+    return (status.get("hard") or {}) != hard or (status.get("used") or {}).keys() != hard.keys()
 
 
 def _source(name: str) -> str:

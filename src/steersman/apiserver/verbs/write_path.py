@@ -89,6 +89,8 @@ _NAME_LIMIT = 63 - 5
 STORAGE_LIMIT = 3 * 512 * 1024
 #: From fewer bytes than this no object becomes too large, whatever defaults and managed fields add.
 _SURELY_STORED = STORAGE_LIMIT // 4
+#: Endpoints whose writes quotas count: that of the whole object, and that of a pod's requests and limits.
+_COUNTED = ("", "resize")
 WRONG_NAMESPACE = "the namespace of the provided object does not match the namespace sent on the request"
 
 
@@ -308,7 +310,7 @@ class ObjectWriter:
         if self._admission.is_active and write.subresource != "scale":
             review = self._admission.validate(write.request, obj, _live(write), write.options)
             warnings += review.warnings
-        if self._admission.quotas.is_active and not write.subresource:
+        if self._admission.quotas.is_active and write.subresource in _COUNTED:
             self._admission.quotas.check(write.served, obj, _live(write))
         return Approved(write, obj, warnings, validated.marked)
 
@@ -316,7 +318,7 @@ class ObjectWriter:
         existing = approved.write.existing
         raw = self._commit_new(approved) if existing is None else self._commit_changed(approved, existing)
         write, quotas = approved.write, self._admission.quotas
-        if quotas.is_active and not write.subresource and not write.options.dry_run:
+        if quotas.is_active and write.subresource in _COUNTED and not write.options.dry_run:
             quotas.charge(write.served, approved.obj, _live(write))
         return Committed(raw, approved.warnings)
 

@@ -218,8 +218,9 @@ class _Progress:
 def _compare(plan: "Plan", against: Path, others: "tuple[PlannedObject, ...]", output: str) -> int:
     """Print what two versions do differently; return the exit code."""
     from steersman.planning.comparison import compare, comparison_text
+    from steersman.planning.plan import of_definitions
 
-    differences = compare(plan.objects, others)
+    differences = compare([*plan.objects, *of_definitions(plan.changes)], others)
     if output == "text":
         click.echo(comparison_text(differences, str(against)))
     else:
