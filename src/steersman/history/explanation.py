@@ -87,7 +87,7 @@ def reconcile_lines(reconcile: Reconcile, now: datetime) -> list[str]:
     time = f"{started:%H:%M:%S}.{started.microsecond // 1000:03}"
     because = f", because {causes}" if (causes := _causes(reconcile)) else ""
     lines = [f"{time}  {what} {reconcile.number}, {duration(reconcile.seconds)}{because}"]
-    lines += [f"{'':{_INDENT}}{word:<{_WORD}}{text}" for word, text in _details(reconcile)]
+    lines += [f"{'':{_INDENT}}{word:<{_WORD - 1}} {text}" for word, text in _details(reconcile)]
     if not (reconcile.writes or reconcile.external_writes or reconcile.is_failure):
         lines.append(f"{'':{_INDENT}}wrote nothing")
     return lines
