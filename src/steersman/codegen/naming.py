@@ -58,7 +58,7 @@ def field_name(wire: str, *, of_kind: bool = False) -> str:
 
 
 def field_names(wires: Iterable[str], *, of_kind: bool = False) -> dict[str, str]:
-    """Return each field of one class its own name; of two that would be equal the later gets a number."""
+    """Return a name for each field of one class; of two equal names the later gets a number."""
     used: set[str] = set()
     return {wire: unique(field_name(wire, of_kind=of_kind), used, "_") for wire in wires}
 
