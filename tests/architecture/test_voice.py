@@ -48,15 +48,19 @@ def _nodes(source: Path) -> list[ast.AST]:
 
 
 def _documented(source: Path) -> Iterator[tuple[int, str]]:
-    """Yield the line and docstring of every function."""
+    """Yield the line and docstring of every function and class."""
     for node in _nodes(source):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (text := ast.get_docstring(node)):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and (
+            text := ast.get_docstring(node)
+        ):
             yield node.lineno, text
 
 
 def _prose(source: Path) -> Iterator[tuple[int, str]]:
-    """Yield the line and text of every docstring and comment."""
+    """Yield the line and text of every docstring and comment; in our own code of every message, too."""
     for node in _nodes(source):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and source.is_relative_to(ROOT):
+            yield node.lineno, node.value
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield getattr(node, "lineno", 1), ast.get_docstring(node) or ""
     for token in tokenize.generate_tokens(io.StringIO(source.read_text()).readline):

@@ -27,7 +27,7 @@ from steersman.apiserver.resources.request_context import User
 from steersman.client import Ref, has_condition
 from steersman.errors import ConfigError, Forbidden, NotFound, WaitTimeout
 from steersman.history.records import Result
-from steersman.kinds.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret
+from steersman.kinds.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret, Service
 from steersman.kinds.events_v1 import Event
 from steersman.manager.definitions import definitions_of
 from steersman.manager.process.logs import quiet_logs
@@ -748,3 +748,17 @@ async def _plan_and_do(before: list[tuple[str, str, int]], after: list[tuple[str
         assert planned(plan) == done(start, end)
         assert (await cluster.plan(operator)).is_empty
         assert plan.count(Action.DELETE) == len({*start} - {*end})
+
+
+async def test_a_write_through_a_proxy_is_not_made(cluster: Cluster) -> None:
+    """What stands behind the proxy would carry it out: a dry run is an option of the API server."""
+    operator = Operator("proxied")
+
+    @operator.reconciler(Page)
+    async def reconcile(_: Page, ctx: Context[Page]) -> None:
+        await ctx.client.create_subresource(Ref(Service, "db", "default"), "proxy", {"drop": "all"})
+
+    await create(cluster, page("a", "x", 1))
+    plan = await cluster.plan(operator)
+    assert "is not part of a plan" in plan.failures[0].message
+    assert cluster.faults.count("POST", "/proxy") == 0

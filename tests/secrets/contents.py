@@ -102,7 +102,7 @@ async def write_secrets(canaries: Canaries, folder: Path) -> None:
     """Write Secrets over HTTPS, with a valid and an invalid token, in every form that can fail."""
     async with _server(canaries, folder) as server:
         refused = 0
-        for place in ("the admin's token", "a token that nobody has"):
+        for place in ("the admin's token", "an unknown token"):
             token = Token(Hidden(canaries.plant(place)))
             tls = TlsConfig(ca=server.access.authority.decode())
             config = ClusterConfig(server=server.access.url, tls=tls, authentication=token)

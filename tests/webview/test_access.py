@@ -1,4 +1,4 @@
-"""Who may send requests, and what other web pages of the same browser may not do."""
+"""Access to the web view: the token, and requests that other web pages of the same browser send."""
 
 import pytest
 

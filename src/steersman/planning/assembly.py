@@ -2,13 +2,12 @@
 
 import hashlib
 import hmac
-from base64 import b64decode
-from binascii import Error as NotBase64
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from secrets import token_bytes
 from typing import Any, TypeVar, cast
 
+from steersman.controller.run.secret_learning import values_of
 from steersman.history.differences import field_changes, without_bookkeeping
 from steersman.history.records import FieldChange, ObjectName
 from steersman.history.redaction import SecretMemory
@@ -36,7 +35,7 @@ class Redaction:
 
     def learn(self, secret: JsonObject) -> None:
         """Recognise the values of a Secret from now on."""
-        self._memory.learn(_secret_values(secret))
+        self._memory.learn(values_of(secret))
 
     def secret(self, document: JsonObject) -> JsonObject:
         """Return a Secret with the values of its data as hashes."""
@@ -146,11 +145,3 @@ def _action(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Act
         return Action.CREATE
     deleted = "deletionTimestamp" in metadata_of(new) and "deletionTimestamp" not in metadata_of(old)
     return Action.DELETE if deleted else Action.CHANGE
-
-
-def _secret_values(document: JsonObject) -> Iterable[bytes]:
-    for value in (document.get("data") or {}).values():
-        try:
-            yield b64decode(value)
-        except (NotBase64, TypeError, ValueError):
-            continue

@@ -14,7 +14,7 @@ from typing import Final
 from steersman.apiserver.messages.info import RequestInfo, parse_resource_path, split_target
 from steersman.apiserver.status import no_such_resource
 from steersman.errors import NotPlanned
-from steersman.objects.codec import encode_json
+from steersman.objects.codec import decode_json, encode_json
 from steersman.planning.read_only import as_dry_run
 from steersman.planning.shadow import Shadow
 from steersman.planning.writes import PlannedWrites
@@ -22,6 +22,7 @@ from steersman.protocol.http import SAFE_METHODS, Request, Response, Upgraded
 from steersman.transport.base import DEFAULT_IDLE, DEFAULT_TIMEOUT, Transport
 from steersman.transport.stream import ResponseStream
 
+_OK, _NOT_FOUND = 200, 404
 _JSON: Final = [("content-type", "application/json")]
 _EVENT_GROUPS: Final = frozenset({"", "events.k8s.io"})
 #: Kinds whose creation asks a question and stores nothing.
@@ -69,9 +70,14 @@ class PlanningTransport:
             return await self._live.request(request, timeout=timeout)
         place = f"/apis/{info.group}/{info.version}" if info.group else f"/api/{info.version}"
         listed = await self._live.request(Request("GET", place, {"accept": "application/json"}), timeout=timeout)
-        if f'"name":"{info.resource}"'.encode() in listed.body.replace(b" ", b""):
-            raise NotPlanned(f"{info.resource}.{info.group} is served by another API server: it cannot be planned")
-        return Response(404, _JSON, encode_json(no_such_resource().document()))
+        if listed.status == _NOT_FOUND:
+            return listed
+        served = decode_json(listed.body).get("resources") or () if listed.status == _OK else None
+        if served is None or any(one["name"] == info.resource for one in served):
+            raise NotPlanned(
+                f"{info.resource}.{info.group} is not served by this API server itself: it cannot be planned"
+            )
+        return Response(_NOT_FOUND, _JSON, encode_json(no_such_resource().document()))
 
     @asynccontextmanager
     async def stream(self, request: Request, *, idle: float | None = DEFAULT_IDLE) -> AsyncIterator[ResponseStream]:

@@ -156,7 +156,7 @@ KINDS = {kind.name: kind for kind in _ALL}
 SKIPPED = {
     "F2": "crashes at awaits that neither write nor receive anything: from outside they look like another crash",
     "F4": "404, AlreadyExists and 422 for a valid write: a server that answers so is wrong, not faulty",
-    "F11": "a lease that is deleted or edited by hand: whoever does so takes the lease from its holder",
+    "F11": "a lease that is deleted or edited by hand: that takes the lease from its holder on purpose",
     "F12": "a conversion that loses a field: that is the author's function; steersman.testing checks its round trip",
     "F14": "a second SIGTERM and a drain timeout: both end the process, as a crash does",
 }

@@ -179,7 +179,7 @@ async def play(family: Family) -> tuple[dict[int, frozenset[int]], int]:
             await server.settle()
     left = {}
     for item in server.get(CONFIG_MAPS)["items"]:
-        assert "deletionTimestamp" not in item["metadata"], "nothing holds an object back for ever"
+        assert "deletionTimestamp" not in item["metadata"], "no object stays blocked permanently"
         owners = item["metadata"].get("ownerReferences") or []
         left[int(item["metadata"]["name"][1:])] = frozenset(int(owner["name"][1:]) for owner in owners)
     return left, server.api.objects.version

@@ -66,7 +66,7 @@ class Checker:
             item = there.get(name)
             if not is_end:
                 is_newer = item is not None and int(item["metadata"]["resourceVersion"]) >= version
-                assert is_newer or self._may_be_gone(name), f"{name}: somebody saw a state that is gone"
+                assert is_newer or self._may_be_gone(name), f"{name}: a client saw a state that is gone"
         self.watched.clear()
 
     def _may_be_gone(self, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Who may act from the web view: in `steer dev` the page with its token, in `steer run` no page."""
+"""Actions of the web view: accepted from the page with its token in `steer dev`, rejected in `steer run`."""
 
 import os
 import subprocess

@@ -32,7 +32,7 @@ def run(user: User) -> None:
         user.kubectl("create", "configmap", "precious", "-n", _NAMESPACE)
         user.steer("undeploy", "--yes")
         if user.get("configmap", "precious", "-n", _NAMESPACE) is None:
-            raise ScenarioError("somebody else's ConfigMap is gone")
+            raise ScenarioError("a ConfigMap that steer did not create is gone")
 
 
 def _failing(user: User, expected: tuple[str, ...], *arguments: str) -> str:

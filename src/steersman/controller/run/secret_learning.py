@@ -47,10 +47,11 @@ def secret_values(body: bytes) -> list[bytes]:
     if not isinstance(document, dict):
         return []
     items = document.get("items")
-    return [value for one in (items if isinstance(items, list) else [document]) for value in _values(one)]
+    return [value for one in (items if isinstance(items, list) else [document]) for value in values_of(one)]
 
 
-def _values(secret: object) -> Iterator[bytes]:
+def values_of(secret: object) -> Iterator[bytes]:
+    """Yield the values of one Secret; what is not one has none."""
     if not isinstance(secret, dict):
         return
     for part in ("data", "stringData"):
@@ -64,9 +65,9 @@ def _patched(operation: JsonObject) -> Iterator[bytes]:
     _, part, *rest = f"{operation.get('path', '')}/".split("/")
     value = operation.get("value")
     if part in ("data", "stringData"):
-        yield from _value(part, value) if rest and rest[0] else _values({part: value})
+        yield from _value(part, value) if rest and rest[0] else values_of({part: value})
     else:
-        yield from _values(value)
+        yield from values_of(value)
 
 
 def _value(part: str, value: object) -> Iterator[bytes]:

@@ -19,7 +19,7 @@ _ARROW = " -> "
 
 
 class Set(Struct, frozen=True):
-    """Give the object a spec; create it if there is none."""
+    """Set the spec of the object; create it if there is none."""
 
     spec: JsonObject
 
