@@ -6,11 +6,12 @@ DEV    := $(VENV)/.dev-installed
 BENCH  := $(VENV)/.bench-installed
 DATABASES := $(VENV)/.databases-installed
 WEB    := $(VENV)/.web-installed
+SITE   := $(VENV)/.site-installed
 WORKERS ?= auto
 PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" pyproject.toml
 # Dependency groups of pyproject.toml that are installed on top of dev.
-EXTRA_GROUPS := bench databases web
+EXTRA_GROUPS := bench databases web site
 
 .DEFAULT_GOAL := help
 
@@ -21,7 +22,7 @@ SECONDS ?= 300
 PYTHONS ?= 3.12 3.13 3.14
 TESTS ?= tests/objects tests/schema tests/structural tests/cel tests/secrets tests/controller tests/testing
 
-.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs report lock clean
+.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs site report lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -103,6 +104,9 @@ pictures: $(DEV) ## Draw the pictures of docs/architecture.md
 docs: $(DEV) ## Run the code of the guides as tests
 	$(BIN)/pytest -q docs README.md
 
+site: $(SITE) ## Build the documentation site in build/site; a broken link is an error
+	$(BIN)/python -m tools.site
+
 report: $(DEV) ## Write the tables of docs/apiserver.md from replayed recordings
 	$(BIN)/python -m tools.apiserver_report
 
@@ -139,4 +143,8 @@ $(DATABASES): $(DEV) requirements/databases.txt
 
 $(WEB): $(DEV) requirements/web.txt
 	@$(PIP) --require-hashes -r requirements/web.txt
+	@touch $@
+
+$(SITE): $(DEV) requirements/site.txt
+	@$(PIP) --require-hashes -r requirements/site.txt
 	@touch $@

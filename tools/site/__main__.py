@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="the folder of all versions")
     arguments = parser.parse_args()
     paths = build(arguments.out)
-    print(f"{len(paths)} pages: {arguments.out / 'index.html'}")  # noqa: T201
+    print(f"{len(paths)} pages: {arguments.out / 'index.html'}")
 
 
 if __name__ == "__main__":

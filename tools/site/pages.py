@@ -15,7 +15,7 @@ _FENCE = re.compile(r"^(`{3,})\{.*?^\1\n?", re.MULTILINE | re.DOTALL)
 
 
 def add_pages(source: Path, target: Path, paths: Iterable[str]) -> None:
-    """Write the Markdown of each page beside it, ``llms.txt``, and the first page under the name that servers look for."""
+    """Write the Markdown of each page beside it, ``llms.txt``, and ``index.html``, which servers look for."""
     for path in paths:
         original = ROOT / path
         (target / path).parent.mkdir(parents=True, exist_ok=True)
@@ -51,6 +51,7 @@ def add_versions(out: Path, newest: str) -> None:
     (out / "versions.json").write_text(json.dumps(versions) + "\n", encoding="utf-8")
     (out / "index.html").write_text(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Steersman</title>'
-        f'<meta http-equiv="refresh" content="0; url={newest}/index.html"><a href="{newest}/index.html">Steersman</a>\n',
+        f'<meta http-equiv="refresh" content="0; url={newest}/index.html">'
+        f'<a href="{newest}/index.html">Steersman</a>\n',
         encoding="utf-8",
     )

@@ -52,9 +52,9 @@ def _api_page(packages: list[str]) -> str:
     pages = "\n".join(f"api/{name}" for name in packages)
     return (
         "# Public names\n\n"
-        "Every name that an operator's author may rely on, from its docstring and types. Names that are not here may change in\n"
-        "any version. [Where names are imported from](../docs/reference.md) lists them on one page; the classes of built-in\n"
-        "kinds (`steersman.kinds.core_v1` and so on) have the fields that Kubernetes documents.\n\n"
+        "Every name that an operator's author may rely on, from its docstring and types. Names that are not here may\n"
+        "change in any version. [Where names are imported from](../docs/reference.md) lists them on one page; the\n"
+        "classes of built-in kinds (`steersman.kinds.core_v1` and so on) have the fields that Kubernetes documents.\n\n"
         f"| package | what is there |\n|---|---|\n{rows}\n\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
     )
 
@@ -109,7 +109,9 @@ def _commands_page() -> str:
 
 
 def _help(one: click.Command, path: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:
-    context = click.Context(one, info_name=path.rpartition(" ")[2], parent=parent, max_content_width=100, terminal_width=100)
+    context = click.Context(
+        one, info_name=path.rpartition(" ")[2], parent=parent, max_content_width=100, terminal_width=100
+    )
     yield path, one.get_help(context)
     if isinstance(one, click.Group):
         for name in one.list_commands(context):
@@ -151,8 +153,8 @@ def _errors_page() -> str:
     rows = "\n".join(_error_rows(errors.SteersmanError, 0))
     return (
         "# Errors\n\n"
-        "Every exception that Steersman raises on purpose, in one tree; all are in `steersman.errors`. An indented class is a\n"
-        "subclass of the one above it. The message of an error says what is wrong and what to do.\n\n"
+        "Every exception that Steersman raises on purpose, in one tree; all are in `steersman.errors`. An indented\n"
+        "class is a subclass of the one above it. The message of an error says what is wrong and what to do.\n\n"
         f"| class | raised when |\n|---|---|\n{rows}\n"
     )
 
@@ -172,8 +174,8 @@ def _metrics_page() -> str:
     rows = "\n".join(sorted(map(_metric_row, Metrics().registry.collect())))
     return (
         "# Metrics\n\n"
-        "What an operator serves under `/metrics`, beside the metrics of its author. Metrics that controller-runtime has, too,\n"
-        "keep its names, so that its dashboards work; those of Steersman alone begin with `steersman_`.\n\n"
+        "What an operator serves under `/metrics`, beside the metrics of its author. Metrics that controller-runtime\n"
+        "has, too, keep its names, so that its dashboards work; those of Steersman alone begin with `steersman_`.\n\n"
         f"| name | type | meaning |\n|---|---|---|\n{rows}\n"
     )
 
