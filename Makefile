@@ -43,9 +43,10 @@ test-web: $(WEB) ## Test the web view in a real Chromium, which it installs if i
 	@command -v chromium >/dev/null || tools/install_chromium.sh
 	STEERSMAN_WEB=1 $(BIN)/pytest -q -n $(WORKERS) tests/webview
 
-screenshots: $(WEB) ## Write the pictures of the web view in docs/images
+screenshots: $(WEB) ## Write the pictures of the web view and of steer dev in docs/images
 	@command -v chromium >/dev/null || tools/install_chromium.sh
 	$(BIN)/python -m tools.screenshots
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m tools.terminal_picture
 
 check: $(DEV) ## Lint, format check, types, import rules
 	$(BIN)/ruff check .
