@@ -13,7 +13,7 @@ from steersman.kinds.core_v1 import Pod, Secret
 from mgors.api.mgors_v1 import Mgors
 from mgors.connections import Connector, Member, MemberError
 from mgors.history import read_history
-from mgors.objects import CLUSTER, admin_name, keyfile_name, selector_of
+from mgors.names import CLUSTER, admin_name, keyfile_name, selector_of
 from mgors.situation import Situation
 from mgors.users import Account, UserKey, commands
 

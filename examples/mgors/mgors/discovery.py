@@ -8,7 +8,7 @@ from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors
 from mgors.connections import Connector, Dial, MemberError, fenced
 from mgors.members import Answered, OpTime, State
-from mgors.objects import host_of, keyfile_name, selector_of
+from mgors.names import host_of, keyfile_name, selector_of
 from mgors.replica_set import query_members
 
 
