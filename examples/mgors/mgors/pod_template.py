@@ -30,6 +30,8 @@ from steersman.kinds.meta_v1 import LabelSelector
 from mgors.api.mgors_v1 import Mgors, MongodSettings, PodSettings
 from mgors.names import CLUSTER, PORT, admin_name, keyfile_name
 
+#: Annotation of pods that identifies their keyfile.
+KEYFILE = "mongo.example.com/keyfile"
 _EXPORTER = "percona/mongodb_exporter:0.47"
 #: The user that the image runs as.
 _MONGODB = 999
@@ -46,6 +48,13 @@ class Revision:
     """What the current pod template has where the spec alone does not decide it: changes that need several steps."""
 
     image: str
+    #: Identifies the keyfile, so that pods are replaced when it changes; empty if it was never rotated.
+    keyfile: str = ""
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """Annotations of the pods."""
+        return {KEYFILE: self.keyfile} if self.keyfile else {}
 
 
 def pod_template(mgors: Mgors, revision: Revision, labels: dict[str, str], *, has_disk: bool) -> PodTemplateSpec:
@@ -58,7 +67,7 @@ def pod_template(mgors: Mgors, revision: Revision, labels: dict[str, str], *, ha
         volumes.append(Volume(name="data", empty_dir=EmptyDirVolumeSource()))
     pods = mgors.spec.pods or PodSettings()
     return PodTemplateSpec(
-        metadata=meta(labels=labels),
+        metadata=meta(labels=labels, annotations=revision.annotations),
         spec=PodSpec(
             termination_grace_period_seconds=_GRACE,
             security_context=PodSecurityContext(

@@ -62,8 +62,8 @@ def test_options_and_parameters_are_passed_in_a_stable_order() -> None:
 async def test_options_of_the_operator_cannot_be_overridden(cluster: Cluster, name: str) -> None:
     """With another port or set name the operator would lose its members."""
     await cluster.install(Mgors)
+    spec = MgorsSpec(members=3, mongod=MongodSettings(options={name: "1"}))
     with pytest.raises(Invalid, match="not one that the operator sets"):
-        spec = MgorsSpec(members=3, mongod=MongodSettings(options={name: "1"}))
         await cluster.client.create(Mgors(meta("shop"), spec))
 
 

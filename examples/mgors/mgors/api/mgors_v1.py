@@ -6,7 +6,19 @@ from typing import Annotated, Literal
 from steersman import Model, Resource, Status, custom_resource
 from steersman.kinds.core_v1 import ResourceRequirements, Toleration
 from steersman.objects import IntOrString, sparse
-from steersman.schema import Column, ListMap, Maximum, MaxProperties, Minimum, Opaque, Pattern, Rule, Scale, constrained
+from steersman.schema import (
+    Column,
+    ListMap,
+    Maximum,
+    MaxLength,
+    MaxProperties,
+    Minimum,
+    Opaque,
+    Pattern,
+    Rule,
+    Scale,
+    constrained,
+)
 
 Retain = Literal["Retain", "Delete"]
 Port = Annotated[int, Minimum(1), Maximum(65535)]
@@ -23,10 +35,12 @@ class Storage(Model):
 
 
 class Auth(Model):
-    """The administrator."""
+    """The administrator, and the key that members share."""
 
     #: A Secret with ``username`` and ``password`` of the administrator; without it one is generated.
     secret_name: str | None = None
+    #: Any text. With another one a new keyfile is generated, and pods are replaced twice, one by one.
+    keyfile_revision: Annotated[str, MaxLength(63)] | None = None
 
 
 class SecretRef(Model):
