@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+DEMO   := $(VENV)/.demo-installed
 DEV    := $(VENV)/.dev-installed
 BENCH  := $(VENV)/.bench-installed
 DATABASES := $(VENV)/.databases-installed
@@ -27,7 +28,7 @@ TESTS ?= tests/objects tests/schema tests/structural tests/cel tests/secrets tes
 help: ## Show this help
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-demo: $(DEV) ## Show the best of Steersman, without a cluster; ends by itself
+demo: $(DEMO) ## Show the best of Steersman, without a cluster; ends by itself
 	@$(BIN)/python -m tools.demo
 
 test: $(DEV) ## Run all tests
@@ -112,13 +113,15 @@ report: $(DEV) ## Write the tables of docs/apiserver.md from replayed recordings
 	$(BIN)/python -m tools.apiserver_report
 
 lock: $(DEV) ## Renew the hash-locked requirement files (needs network)
-	$(COMPILE) --group dev -o requirements/dev.txt
-	@# The other files hold only the packages that dev.txt lacks, so each hash is in one file.
-	for group in $(EXTRA_GROUPS); do \
-		$(COMPILE) --group dev --group $$group --constraint requirements/dev.txt -o requirements/$$group.txt \
-			$$(sed -nE 's/^([a-z0-9._-]+)==.*/--no-emit-package \1/p' requirements/dev.txt) && \
-		{ echo "-r dev.txt"; sed '/^$$/,$$d' requirements/$$group.txt; } > requirements/$$group.new && \
+	$(COMPILE) --group demo -o requirements/demo.txt
+	@# Each file holds only the packages that the files below it lack, so each hash is in one file.
+	bases=demo; for group in dev $(EXTRA_GROUPS); do \
+		files=$$(printf 'requirements/%s.txt ' $$bases); \
+		$(COMPILE) --group dev --group $$group $$(printf -- '--constraint %s ' $$files) -o requirements/$$group.txt \
+			$$(sed -nE 's/^([a-z0-9._-]+)==.*/--no-emit-package \1/p' $$files) && \
+		{ echo "-r $${bases##* }.txt"; sed '/^$$/,$$d' requirements/$$group.txt; } > requirements/$$group.new && \
 		mv requirements/$$group.new requirements/$$group.txt || exit 1; \
+		bases="demo dev"; \
 	done
 
 clean: ## Remove the virtual environment and caches
@@ -129,9 +132,13 @@ $(VENV)/bin/python:
 	@echo "setting up $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
-$(DEV): $(VENV)/bin/python requirements/dev.txt pyproject.toml
-	@$(PIP) --require-hashes -r requirements/dev.txt
+$(DEMO): $(VENV)/bin/python requirements/demo.txt pyproject.toml
+	@$(PIP) --require-hashes -r requirements/demo.txt
 	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(DEV): $(DEMO) requirements/dev.txt
+	@$(PIP) --require-hashes -r requirements/dev.txt
 	@touch $@
 
 $(BENCH): $(DEV) requirements/bench.txt
