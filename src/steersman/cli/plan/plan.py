@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steersman.cli.parameters import parse_object
-from steersman.cli.plan.other_version import hash_key, plan_of_project
+from steersman.cli.plan.other_version import hash_key, plan_of_other
 from steersman.cli.target import load_operator
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class _PlanCommand(click.Command):
     "--limit", type=click.IntRange(min=1), metavar="N", default=None, help="Plan at most N objects of each kind."
 )
 @click.option("--output", "-o", type=click.Choice(["text", "json", "yaml"]), default="text", help="Default: text.")
-@click.option("--against", type=click.Path(file_okay=False, exists=True, path_type=Path), help="Project to compare.")
+@click.option("--against", metavar="FOLDER|IMAGE", help="Project or image to compare.")
 @click.option("--offline", is_flag=True, help="Send no dry runs: only read from the cluster.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the operator's log.")
 def command(  # noqa: PLR0913 - the options of the command, each by its name
@@ -70,15 +70,15 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     selector: str,
     limit: int | None,
     output: str,
-    against: Path | None,
+    against: str | None,
     offline: bool,
     verbose: bool,
 ) -> None:
     """Run every reconciler against a copy of the cluster's objects, and show what it changes.
 
     Writes are sent as dry runs, so that defaults, admission and your permissions are real; nothing is stored. Calls
-    to other systems are listed, and not made, except GET. With --against, the operator in another folder is planned
-    too, and only the differences are shown: an old version, to see what an upgrade changes.
+    to other systems are listed, and not made, except GET. With --against, the operator of another folder or
+    image is planned too, and only the differences are shown: an old version, to see what an upgrade changes.
 
     Exit codes: 0 nothing to do, 2 changes, 1 failure.
 
@@ -88,6 +88,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer plan custompod/a -n shop
       $ steer plan -l tier=web -o json
       $ steer plan --against ../custompod-1.4
+      $ steer plan --against registry.example.com/custompod:1.4
       $ steer plan --as system:serviceaccount:custompod-system:custompod
     """
     from steersman.cli.target import project_target
@@ -105,10 +106,11 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         hash_key=hash_key(is_shared=against is not None),
     )
     where = Where(kubeconfig, context, user)
+    # First, because its errors are those of a mistyped name.
+    others = plan_of_other(against, [*where.arguments(), *_arguments(options)]) if against is not None else ()
     with nullcontext() if verbose else quiet_logs():
         plan = run(where.plan([load_operator(target) for target in operators], options))
     if against is not None:
-        others = plan_of_project(against, [*where.arguments(), *_arguments(options)])
         sys.exit(_compare(plan, against, others, output))
     show(plan, output)
     sys.exit(plan.exit_code)
@@ -215,20 +217,20 @@ class _Progress:
             click.echo("\r\x1b[K", nl=False, err=True)
 
 
-def _compare(plan: "Plan", against: Path, others: "tuple[PlannedObject, ...]", output: str) -> int:
+def _compare(plan: "Plan", against: str, others: "tuple[PlannedObject, ...]", output: str) -> int:
     """Print what two versions do differently; return the exit code."""
     from steersman.planning.comparison import compare, comparison_text
     from steersman.planning.plan import of_definitions
 
     differences = compare([*plan.objects, *of_definitions(plan.changes)], others)
     if output == "text":
-        click.echo(comparison_text(differences, str(against)))
+        click.echo(comparison_text(differences, against))
     else:
         found = [
             {"object": one.object._asdict(), "onlyHere": list(one.only_here), "onlyThere": list(one.only_there)}
             for one in differences
         ]
-        _print({"against": str(against), "differences": found}, output)
+        _print({"against": against, "differences": found}, output)
     if plan.failures:
         return 1
     return 2 if differences else 0
