@@ -186,6 +186,29 @@ def test_an_image_that_cannot_be_planned_here_is_rejected(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("ships")
+def test_a_file_is_planned_as_if_it_were_applied(tmp_path: Path) -> None:
+    """What a person is about to apply, from a file or a pipe, by this version and by another one."""
+    other = tmp_path / "other"
+    shutil.copytree(Path.cwd(), other)
+    (tmp_path / "b.yaml").write_text(_SHIP.replace("NAME", "b"), encoding="utf-8")
+    for name, text in ((str(tmp_path / "b.yaml"), ""), ("-", _SHIP.replace("NAME", "b"))):
+        found = CliRunner().invoke(main, ["plan", "-f", name, "ship/b"], input=text)
+        assert found.exit_code == 2, found.output
+        assert found.stdout.splitlines()[:4] == [
+            "Proposed",
+            "  + Ship default/b",
+            "Ship default/b",
+            "  + ConfigMap b  1 key",
+        ]
+    assert kubectl("get", "ships", "b", "--ignore-not-found", "-o", "name") == ""
+    compared = steer("plan", "-f", str(tmp_path / "b.yaml"), "--against", str(other))
+    assert compared.exit_code == 0, compared.output
+    missing = steer("plan", "-f", "missing.yaml")
+    assert missing.exit_code == 1
+    assert "missing.yaml: No such file" in missing.output
+
+
+@pytest.mark.usefixtures("ships")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -13,11 +13,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -43,19 +43,31 @@ def hash_key(*, is_shared: bool) -> bytes:
     return bytes.fromhex(os.environ.get(_HASH_KEY, ""))
 
 
-def plan_of_other(against: str, arguments: Iterable[str]) -> "tuple[PlannedObject, ...]":
-    """Return what the operator of a project or an image would do."""
+def plan_of_other(against: str, arguments: Iterable[str], proposed: bytes = b"") -> "tuple[PlannedObject, ...]":
+    """Return what the operator of a project or an image would do; it reads the proposed objects from its input."""
     folder = Path(against)
     if folder.is_dir() and not (folder / "oci-layout").is_file():
-        return _plan_of_project(folder, arguments)
-    with _image(against) as layout, TemporaryDirectory(prefix="steersman-") as place:
-        return _plan_of_image(against, layout, Path(place), arguments)
+        made = _run(_of_project(folder), arguments, proposed)
+    else:
+        with _image(against) as layout, TemporaryDirectory(prefix="steersman-") as place:
+            made = _run(_of_image(against, layout, Path(place)), arguments, proposed)
+    return _objects(against, made)
 
 
-def _plan_of_project(project: Path, arguments: Iterable[str]) -> "tuple[PlannedObject, ...]":
+class _Other(NamedTuple):
+    """How the other version is started."""
+
+    python: list[str]
+    target: str
+    folder: Path
+    #: Environment variables; ``None`` for those of this process.
+    environment: dict[str, str] | None = None
+
+
+def _of_project(project: Path) -> _Other:
     own = project / ".venv" / "bin" / "python"
     python = str(own.absolute()) if own.exists() else sys.executable
-    return _planned([python], project_target(project), arguments, str(project), folder=project)
+    return _Other([python], project_target(project), project)
 
 
 @contextmanager
@@ -91,7 +103,7 @@ async def _pull(reference: "Reference", login: "Authentication", layout: "Layout
     await Registry(reference, login, clock=RealClock()).pull(layout, _platform())
 
 
-def _plan_of_image(name: str, layout: "Layout", place: Path, arguments: Iterable[str]) -> "tuple[PlannedObject, ...]":
+def _of_image(name: str, layout: "Layout", place: Path) -> _Other:
     from steersman.scaffold.image.unpack import unpack
 
     if sys.platform != "linux":
@@ -100,7 +112,8 @@ def _plan_of_image(name: str, layout: "Layout", place: Path, arguments: Iterable
     # -S: nothing that is installed here is imported, only the packages of the image.
     command = [_python(name, found.python), "-S", "-P"]
     path = {"PYTHONPATH": os.pathsep.join(map(str, found.path)), "PYTHONDONTWRITEBYTECODE": "1"}
-    return _planned(command, found.target, arguments, name, folder=found.folder, environment=path)
+    kept = {key: value for key, value in os.environ.items() if not _OWN_SETTINGS.match(key)}
+    return _Other(command, found.target, found.folder, {**kept, **path})
 
 
 def _platform() -> str:
@@ -121,26 +134,19 @@ def _python(name: str, wanted: str) -> str:
     return found
 
 
-def _planned(
-    command: list[str],
-    target: str,
-    arguments: Iterable[str],
-    name: str,
-    *,
-    folder: Path,
-    environment: Mapping[str, str] | None = None,
-) -> "tuple[PlannedObject, ...]":
-    """Plan an operator in a process of its own, and return what it prints."""
+def _run(other: _Other, arguments: Iterable[str], proposed: bytes) -> "subprocess.CompletedProcess[bytes]":
+    command = [*other.python, "-m", "steersman.cli", "plan", other.target, *arguments, "--output", "json"]
+    return subprocess.run(  # noqa: S603 - what the user named
+        command, cwd=other.folder, env=other.environment, input=proposed, capture_output=True, check=False
+    )
+
+
+def _objects(name: str, made: "subprocess.CompletedProcess[bytes]") -> "tuple[PlannedObject, ...]":
+    """Return the objects of a plan that another process printed."""
     from steersman.errors import DecodeError
     from steersman.objects.codec import decode_json
     from steersman.planning.document import read_objects
 
-    whole = [*command, "-m", "steersman.cli", "plan", target, *arguments, "--output", "json"]
-    variables = None
-    if environment is not None:
-        kept = {key: value for key, value in os.environ.items() if not _OWN_SETTINGS.match(key)}
-        variables = {**kept, **environment}
-    made = subprocess.run(whole, cwd=folder, env=variables, capture_output=True, check=False)  # noqa: S603 - what the user named
     try:
         return read_objects(decode_json(made.stdout))
     except DecodeError:

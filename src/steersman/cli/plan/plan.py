@@ -57,6 +57,10 @@ class _PlanCommand(click.Command):
     "--limit", type=click.IntRange(min=1), metavar="N", default=None, help="Plan at most N objects of each kind."
 )
 @click.option("--output", "-o", type=click.Choice(["text", "json", "yaml"]), default="text", help="Default: text.")
+@click.option(
+    "--filename", "-f", "files", metavar="FILE", multiple=True, help="Plan as if this were applied; - reads from stdin."
+)
+@click.option("--resume", is_flag=True, help="Plan paused objects as if they were resumed.")
 @click.option("--against", metavar="FOLDER|IMAGE", help="Project or image to compare.")
 @click.option("--offline", is_flag=True, help="Send no dry runs: only read from the cluster.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the operator's log.")
@@ -70,6 +74,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     selector: str,
     limit: int | None,
     output: str,
+    files: tuple[str, ...],
+    resume: bool,
     against: str | None,
     offline: bool,
     verbose: bool,
@@ -87,6 +93,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer plan --context staging
       $ steer plan custompod/a -n shop
       $ steer plan -l tier=web -o json
+      $ steer plan -f larger.yaml
       $ steer plan --against ../custompod-1.4
       $ steer plan --against registry.example.com/custompod:1.4
       $ steer plan --as system:serviceaccount:custompod-system:custompod
@@ -101,19 +108,46 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         objects=tuple(parse_object(target) for target in targets if ":" not in target),
         selector=selector,
         limit=limit or 0,
+        proposed=_proposed(files),
+        resume=resume,
         offline=offline,
         notes_connections=True,
         hash_key=hash_key(is_shared=against is not None),
     )
     where = Where(kubeconfig, context, user)
     # First, because its errors are those of a mistyped name.
-    others = plan_of_other(against, [*where.arguments(), *_arguments(options)]) if against is not None else ()
+    arguments = [*where.arguments(), *_arguments(options)]
+    others = plan_of_other(against, arguments, _list_of(options.proposed)) if against is not None else ()
     with nullcontext() if verbose else quiet_logs():
         plan = run(where.plan([load_operator(target) for target in operators], options))
     if against is not None:
         sys.exit(_compare(plan, against, others, output))
     show(plan, output)
     sys.exit(plan.exit_code)
+
+
+def _proposed(files: tuple[str, ...]) -> "tuple[JsonObject, ...]":
+    """Read the objects that a person proposes to apply."""
+    from steersman.protocol.manifests import load_objects
+
+    found: list[JsonObject] = []
+    for name in files:
+        try:
+            data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        except OSError as error:
+            raise click.ClickException(f"{name}: {error.strerror}") from None
+        try:
+            found += [one.content for one in load_objects(data, source=name)]
+        except ValueError as error:  # without kind or apiVersion
+            raise click.ClickException(str(error)) from None
+    return tuple(found)
+
+
+def _list_of(objects: "tuple[JsonObject, ...]") -> bytes:
+    """Return objects as one JSON document."""
+    from steersman.objects.codec import encode_json
+
+    return encode_json({"apiVersion": "v1", "kind": "List", "items": list(objects)}) if objects else b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +178,7 @@ class Where:
         config = ClusterConfig.load(self.kubeconfig, context=self.context)
         if self.user:
             config = replace(config, impersonation=Impersonation(user=self.user))
+        options = replace(options, proposed_namespace=config.namespace)
         transport = HttpTransport(config, clock=clock)
         progress = _Progress()
         try:
@@ -160,8 +195,10 @@ def _arguments(options: "PlanOptions") -> list[str]:
         chosen += ["--selector", options.selector]
     if options.limit:
         chosen += ["--limit", str(options.limit)]
-    if options.offline:
-        chosen.append("--offline")
+    flags = {"--offline": options.offline, "--resume": options.resume}
+    chosen += [flag for flag, is_set in flags.items() if is_set]
+    if options.proposed:
+        chosen += ["--filename", "-"]
     return [*chosen, *(f"{kind}/{name}" for kind, name in options.objects)]
 
 
