@@ -25,12 +25,13 @@ from steersman import (
 )
 from steersman.apiserver.resources.request_context import User
 from steersman.client import Ref, has_condition
-from steersman.errors import ConfigError, Forbidden, NotFound, WaitTimeout
+from steersman.errors import ApiError, ConfigError, Forbidden, NotFound, WaitTimeout
 from steersman.history.records import Result
 from steersman.kinds.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret, Service
 from steersman.kinds.events_v1 import Event
 from steersman.manager.definitions import definitions_of
 from steersman.manager.process.logs import quiet_logs
+from steersman.objects.resource import resource_of
 from steersman.planning import Plan, PlanOptions, make_plan
 from steersman.planning.document import plan_document
 from steersman.planning.plan import Action
@@ -668,6 +669,103 @@ async def test_reconcilers_of_one_name_are_kept_apart(cluster: Cluster) -> None:
     ]
     assert children == [["one"], ["two"]]
     assert [[call.description for call in one.calls] for one in plan.objects] == [["announce one"], ["announce two"]]
+
+
+# Proposals.
+
+
+async def test_a_plan_is_made_as_if_a_change_were_applied(cluster: Cluster) -> None:
+    """Before a person applies a change: what would the operator do then? The change itself is not the operator's."""
+    operator = page_operator()
+    await create(cluster, page(), page("b"))
+    async with cluster.running(operator):
+        await cluster.settle()
+    edited = (await cluster.client.get(resource_of(Page).gvk, "a")).content
+    edited["spec"]["copies"] = 2
+    new = {"apiVersion": "planning.example.com/v1", "kind": "Page", "metadata": {"name": "c"}, "spec": {"text": "y"}}
+    version = cluster.server.objects.version
+    plan = await cluster.plan(operator, options=PlanOptions(proposed=(edited, new)))
+    assert cluster.server.objects.version == version
+    assert [f"{one.action} {one.object}" for one in plan.proposed] == ["change Page default/a", "create Page default/c"]
+    assert [str(field) for field in plan.proposed[0].fields] == ["spec.copies 1 → 2"]
+    assert lines(plan) == [
+        "create ConfigMap default/a-1",
+        "change Page default/a",
+        "create ConfigMap default/c-0",
+        "change Page default/c",
+    ]
+    assert not [field for field in plan.all_changes[1].fields if field.path.startswith("spec")]
+    assert str(plan).splitlines()[:3] == [
+        "Proposed",
+        "  ~ Page default/a  spec.copies  1 → 2",
+        "  + Page default/c",
+    ]
+    assert plan_document(plan)["proposed"][0]["action"] == "change"
+
+
+async def test_a_proposal_that_the_server_rejects_ends_the_plan(cluster: Cluster) -> None:
+    """There is nothing to plan: it would not be applied either."""
+    await create(cluster, page())
+    wrong = {
+        "apiVersion": "planning.example.com/v1",
+        "kind": "Page",
+        "metadata": {"name": "a"},
+        "spec": {"copies": "many"},
+    }
+    with pytest.raises(ApiError, match=r"spec\.copies"):
+        await cluster.plan(page_operator(), options=PlanOptions(proposed=(wrong,)))
+
+
+async def test_a_proposal_without_an_effect_plans_nothing(cluster: Cluster) -> None:
+    """The operator has nothing to do, whatever the proposal itself changes."""
+    operator = page_operator()
+    await create(cluster, page())
+    async with cluster.running(operator):
+        await cluster.settle()
+    labelled = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other"}, "data": {"a": "b"}}
+    plan = await cluster.plan(operator, options=PlanOptions(proposed=(labelled,)))
+    assert [str(one.object) for one in plan.proposed] == ["ConfigMap default/other"]
+    assert plan.is_empty
+    assert plan.exit_code == 0
+
+
+async def test_a_proposed_object_is_planned_as_it_is_then_reconciled(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Planned = done holds for a proposal, too."""
+    operator = page_operator()
+    await create(cluster, page(copies=2))
+    async with cluster.running(operator):
+        await cluster.settle()
+    changed = {
+        "apiVersion": "planning.example.com/v1",
+        "kind": "Page",
+        "metadata": {"name": "a"},
+        "spec": {"text": "z", "copies": 1},
+    }
+    plan = await cluster.plan(operator, options=PlanOptions(proposed=(changed,)))
+    await cluster.client.as_manager("steer-plan").apply(Unstructured(changed), force=True)
+    before = await world_of(cluster.client, operator, "")
+    async with cluster.running(operator):
+        await cluster.settle()
+    assert planned(plan) == done(before, await world_of(cluster.client, operator, ""))
+    assert fake_clock
+
+
+@pytest.mark.parametrize("resume", [False, True])
+async def test_paused_objects_are_planned_as_if_they_were_resumed(cluster: Cluster, *, resume: bool) -> None:
+    """A person pauses everything, upgrades, looks at the plan, and resumes."""
+    await create(cluster, page())
+    async with cluster.running(page_operator()):
+        await cluster.settle()
+    await cluster.client.patch(cluster.list(Page)[0], {"metadata": {"annotations": {"steersman.dev/paused": "true"}}})
+    async with cluster.running(page_operator("!")):
+        await cluster.settle()
+    plan = await cluster.plan(page_operator("!"), options=PlanOptions(resume=resume))
+    if resume:
+        assert [f"{one.action} {one.object}" for one in plan.proposed] == ["change Page default/a"]
+        assert "change ConfigMap default/a-0" in lines(plan)
+    else:
+        assert (plan.proposed, lines(plan)) == ((), [])
+        assert "is paused" in str(plan)
 
 
 # Secrets.

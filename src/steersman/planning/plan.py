@@ -99,6 +99,8 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     objects: tuple[PlannedObject, ...] = ()
     #: Changes that belong to no object: the definitions of the operators' kinds.
     changes: tuple[Change, ...] = ()
+    #: Changes that a person proposes: the plan is what operators do if they are made.
+    proposed: tuple[Change, ...] = ()
     #: Calls to other systems that were not made, of all objects.
     calls: tuple[SkippedCall, ...] = ()
     #: What the plan could not take into account.

@@ -46,6 +46,9 @@ def plan_text(plan: Plan, style: Style = plain) -> str:
 
 
 def _lines(plan: Plan, style: Style) -> Iterator[str]:
+    if plan.proposed:
+        yield "Proposed"
+        yield from _changes(plan.proposed, "", style)
     if plan.changes:
         yield f"Operator {', '.join(plan.operators)}"
         yield from _changes(plan.changes, "", style)
