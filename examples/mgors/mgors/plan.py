@@ -38,7 +38,10 @@ def decide(situation: Situation) -> Action:
         return NoAction()
     if refusing := situation.unauthorised:
         names = ", ".join(slot.pod for slot in refusing)
-        return Wait(NOT_AUTHORISED, f"{names} rejected the keyfile: restore the Secret that they were started with")
+        advice = "restore the Secret that they were started with"
+        return Wait(
+            NOT_AUTHORISED, f"{names} rejected the keyfile, or has a certificate of another authority: {advice}"
+        )
     if situation.config is None:
         return _begin(situation)
     if len(situation.claimants) > 1:
