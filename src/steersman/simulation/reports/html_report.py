@@ -2,9 +2,9 @@
 
 from html import escape
 
-from steersman.simulation.explanation import explain
-from steersman.simulation.fault_kinds import KINDS, SKIPPED
-from steersman.simulation.report import Report
+from steersman.simulation.faults.kinds import KINDS, SKIPPED
+from steersman.simulation.reports.explanation import explain
+from steersman.simulation.reports.report import Report
 
 _STYLE = """
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }

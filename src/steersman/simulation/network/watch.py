@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from steersman.protocol.http import Stream
-from steersman.simulation.exchanges import Frame, error_frame, frames_of
-from steersman.simulation.plans import Fault
+from steersman.simulation.faults.plans import Fault
+from steersman.simulation.network.exchanges import Frame, error_frame, frames_of
 
 if TYPE_CHECKING:
-    from steersman.simulation.connection import Connection
+    from steersman.simulation.network.connection import Connection
 
 #: Whether events pass, wait for a later moment, are waited out until the history is compacted, or are lost.
 Mode: TypeAlias = Literal["passing", "delayed", "unobserved", "lagging", "silent"]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import msgspec
 
 from steersman.json_types import JsonObject
-from steersman.simulation.explanation import explain
-from steersman.simulation.fault_kinds import KINDS, SKIPPED
-from steersman.simulation.oracles import Finding, Reference
-from steersman.simulation.plans import Plan
-from steersman.simulation.run import Outcome
+from steersman.simulation.faults.kinds import KINDS, SKIPPED
+from steersman.simulation.faults.plans import Plan
+from steersman.simulation.oracles.judge import Finding, Reference
+from steersman.simulation.reports.explanation import explain
+from steersman.simulation.runs.run import Outcome
 
 #: How many failures are told in full.
 _MOST_TOLD = 5

@@ -2,11 +2,11 @@
 
 import pytest
 
-from steersman.simulation.explanation import explain
-from steersman.simulation.oracles import Finding, Reference
-from steersman.simulation.plans import Plan, parse_plan
-from steersman.simulation.recording import EventStep, Recording, RestStep, WriteStep
-from steersman.simulation.run import Outcome
+from steersman.simulation.faults.plans import Plan, parse_plan
+from steersman.simulation.faults.recording import EventStep, Recording, RestStep, WriteStep
+from steersman.simulation.oracles.judge import Finding, Reference
+from steersman.simulation.reports.explanation import explain
+from steersman.simulation.runs.run import Outcome
 
 PODS = "/api/v1/pods"
 RECORDED = Recording(

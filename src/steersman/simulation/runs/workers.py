@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from typing import IO, Literal, TypeAlias, get_args
 
-from steersman.simulation.plans import Plan
+from steersman.simulation.faults.plans import Plan
 
 #: What a worker knows of a plan; ``failed`` also if it could not run it.
 Verdict: TypeAlias = Literal["passed", "missed", "failed"]

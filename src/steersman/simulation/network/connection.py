@@ -18,10 +18,10 @@ from steersman.protocol.confidential import is_confidential
 from steersman.protocol.http import SAFE_METHODS, App, Exchange, Request, Response, Stream
 from steersman.randomness import Randomness
 from steersman.simulation.event_loop import InstanceClock, SimulatedClock
-from steersman.simulation.exchanges import Collected, Frame, InterceptedExchange, failure
-from steersman.simulation.plans import Fault, Plan, View
-from steersman.simulation.recording import EventStep, ReadStep, Recording, WriteStep
-from steersman.simulation.simulated_watch import SimulatedWatch
+from steersman.simulation.faults.plans import Fault, Plan, View
+from steersman.simulation.faults.recording import EventStep, ReadStep, Recording, WriteStep
+from steersman.simulation.network.exchanges import Collected, Frame, InterceptedExchange, failure
+from steersman.simulation.network.watch import SimulatedWatch
 
 T = TypeVar("T")
 

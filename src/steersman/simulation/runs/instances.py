@@ -19,10 +19,10 @@ from steersman.manager.leader.lease import LeaseTiming
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.protocol.http import App
-from steersman.simulation.connection import Connection, Network
 from steersman.simulation.event_loop import InstanceClock, NotDeterministic, WriteStorm
-from steersman.simulation.plans import View
-from steersman.simulation.simulated_webhooks import SimulatedWebhooks
+from steersman.simulation.faults.plans import View
+from steersman.simulation.network.connection import Connection, Network
+from steersman.simulation.network.webhooks import SimulatedWebhooks
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.fresh_import import ImportedOperator
 from steersman.testing.crashes.scenarios import webhook_service

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from steersman.errors import SteersmanError, WaitTimeout
-from steersman.simulation.end_states import Volatile, difference, mask, without_generations
 from steersman.simulation.event_loop import Stuck, WriteStorm
-from steersman.simulation.fault_kinds import Repeats
-from steersman.simulation.run import Outcome
+from steersman.simulation.faults.kinds import Repeats
+from steersman.simulation.oracles.end_states import Volatile, difference, mask, without_generations
+from steersman.simulation.runs.run import Outcome
 from steersman.testing.crashes.change_counts import Verb, excess
 from steersman.testing.failures import Expected
 

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from steersman.history.explanation import reconcile_lines
-from steersman.simulation.oracles import Finding, Reference
-from steersman.simulation.plans import Fault, Plan
-from steersman.simulation.recording import Recording, WriteStep
-from steersman.simulation.run import Outcome
+from steersman.simulation.faults.plans import Fault, Plan
+from steersman.simulation.faults.recording import Recording, WriteStep
+from steersman.simulation.oracles.judge import Finding, Reference
+from steersman.simulation.runs.run import Outcome
 
 #: How many writes after a fault are told.
 _MOST_WRITES = 8

@@ -10,14 +10,14 @@ from steersman.controller.reports.failures import ReconcileFailure
 from steersman.errors import Conflict, NotFound
 from steersman.history.records import Reconcile
 from steersman.json_types import JsonObject
-from steersman.simulation.connection import TOUCHED, Network
 from steersman.simulation.event_loop import NotDeterministic, Stuck
-from steersman.simulation.instances import OperatorFactory, Replica
+from steersman.simulation.faults.plans import Fault, Plan
+from steersman.simulation.faults.recording import Recording, RestStep
 from steersman.simulation.invariants import Invariant
-from steersman.simulation.plans import Fault, Plan
-from steersman.simulation.recording import Recording, RestStep
-from steersman.simulation.recreation import Recreation
-from steersman.simulation.world import World
+from steersman.simulation.network.connection import TOUCHED, Network
+from steersman.simulation.runs.instances import OperatorFactory, Replica
+from steersman.simulation.runs.recreation import Recreation
+from steersman.simulation.runs.world import World
 from steersman.testing.crashes.change_counts import ChangeCounts, Counts
 from steersman.testing.crashes.end_state import LEFT_OUT, end_state
 from steersman.testing.crashes.scenarios import Scenario

@@ -15,7 +15,7 @@ from steersman.apiserver.storage.record import Record
 from steersman.json_types import JsonObject
 from steersman.objects.identity import ApiResource
 from steersman.protocol.http import Request
-from steersman.simulation.world import SimulatedCluster
+from steersman.simulation.runs.world import SimulatedCluster
 from steersman.transport.in_memory import InMemoryTransport
 
 _JSON = {"content-type": "application/json"}

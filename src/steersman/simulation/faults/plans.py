@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from steersman.errors import ConfigError
 from steersman.randomness import Randomness
-from steersman.simulation.fault_kinds import KINDS, FaultKind, Place, Repeats
-from steersman.simulation.recording import EventStep, ReadStep, Recording, WriteStep
+from steersman.simulation.faults.kinds import KINDS, FaultKind, Place, Repeats
+from steersman.simulation.faults.recording import EventStep, ReadStep, Recording, WriteStep
 
 #: How many later events of the same object a watch may miss in one plan.
 _MOST_MISSED = 3

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from steersman.simulation.end_states import difference, learn_volatile, mask
 from steersman.simulation.event_loop import NotDeterministic
+from steersman.simulation.oracles.end_states import difference, learn_volatile, mask
 
 
 def _object(name: str, **rest: Any) -> str:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import msgspec
 
 from steersman.protocol.http import App, Exchange, Request, Response
-from steersman.simulation.connection import Network
-from steersman.simulation.exchanges import InterceptedExchange, failure
-from steersman.simulation.recording import CallStep
+from steersman.simulation.faults.recording import CallStep
+from steersman.simulation.network.connection import Network
+from steersman.simulation.network.exchanges import InterceptedExchange, failure
 
 _NOT_A_PATCH = "bm90IGEgcGF0Y2g="
 

@@ -17,7 +17,7 @@ from steersman.manager.install import install_definitions
 from steersman.manager.operator import Operator
 from steersman.objects.resource import resource_of
 from steersman.simulation.event_loop import SimulatedClock, SimulationLoop
-from steersman.simulation.user import UserTransport
+from steersman.simulation.network.user import UserTransport
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.end_state import versions_of
 from steersman.testing.crashes.scenarios import webhook_service

@@ -3,9 +3,18 @@
 import pytest
 
 from steersman.errors import ConfigError
-from steersman.simulation.fault_kinds import KINDS
-from steersman.simulation.plans import Fault, Plan, View, chosen_kinds, pairs, parse_plan, random_walks, single_faults
-from steersman.simulation.recording import (
+from steersman.simulation.faults.kinds import KINDS
+from steersman.simulation.faults.plans import (
+    Fault,
+    Plan,
+    View,
+    chosen_kinds,
+    pairs,
+    parse_plan,
+    random_walks,
+    single_faults,
+)
+from steersman.simulation.faults.recording import (
     CallStep,
     EventStep,
     ReadStep,
