@@ -1,8 +1,8 @@
 """When certificates are rotated: a pure rule, one step at a time.
 
-A new CA is announced before it signs: it is added to the bundle that the API server trusts, and only after the overlap
-does it sign serving certificates. So every certificate that any replica serves is trusted at any moment, however far
-replicas lag behind.
+A new CA is announced before it signs: it is added to the bundle that clients trust, and only after the overlap does it
+sign serving certificates. So every certificate that any replica serves is trusted at any moment, however far replicas
+and clients lag behind.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Lifetimes:
 
     authority: timedelta = timedelta(days=365)
     serving: timedelta = timedelta(days=90)
-    #: How long a new CA is trusted before it signs: API servers need a moment to load it.
+    #: How long a new CA is trusted before it signs: clients, such as API servers, need a moment to load it.
     overlap: timedelta = timedelta(hours=1)
 
     def __post_init__(self) -> None:
@@ -50,6 +50,8 @@ class CertificateFacts:
     serving_fits: bool = True
     successor: ValidityPeriod | None = None
     retired: ValidityPeriod | None = None
+    #: Whether the CA is to be replaced although it is not old.
+    renew: bool = False
 
 
 class RotationStep(Enum):
@@ -77,7 +79,7 @@ def next_step(facts: CertificateFacts | None, now: datetime, lifetimes: Lifetime
         return RotationStep.ISSUE
     if facts.successor is not None and now >= facts.successor.begins + lifetimes.overlap:
         return RotationStep.PROMOTE
-    if facts.successor is None and facts.signer.is_old(now):
+    if facts.successor is None and (facts.renew or facts.signer.is_old(now)):
         return RotationStep.ANNOUNCE
     if facts.serving.is_old(now):
         return RotationStep.ISSUE

@@ -1,6 +1,6 @@
-"""`CertificateBundle`: the CA and the serving certificate of a webhook server, as a value and as the data of a Secret.
+"""`CertificateBundle`: a CA and the serving certificate that it signed, as a value and as the data of a Secret.
 
-It imports the cryptography library: import it only where webhooks are served.
+It imports the cryptography library: import it only where certificates are made.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,15 +13,19 @@ from cryptography.exceptions import InvalidSignature
 
 from steersman.clock import Clock
 from steersman.errors import ConfigError
+from steersman.serving.certificate_rotation import CertificateFacts, Lifetimes, RotationStep, ValidityPeriod, next_step
 from steersman.serving.certificates import CertificateAuthority, KeyPair
-from steersman.webhook.certificates.rotation import CertificateFacts, Lifetimes, RotationStep, ValidityPeriod, next_step
 
 _DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateBundle:
-    """A serving certificate, the CA that signed it, and the CAs before and after that one."""
+    """A serving certificate, the CA that signed it, and the CAs before and after that one.
+
+    Store ``data()`` in a Secret, and advance it regularly (`advance_bundle`): both certificates are replaced long
+    before they expire, and every certificate that is still served is trusted.
+    """
 
     signer: KeyPair
     serving: KeyPair
@@ -67,40 +71,59 @@ class CertificateBundle:
         return cls(signer, serving, successor, data.get("retired.crt", b""), _names(serving.certificate))
 
 
-def advance(
-    bundle: CertificateBundle | None, names: Sequence[str], *, clock: Clock, lifetimes: Lifetimes
+def advance_bundle(
+    bundle: CertificateBundle | None,
+    names: Sequence[str],
+    *,
+    clock: Clock,
+    lifetimes: Lifetimes | None = None,
+    is_peer: bool = False,
+    renew: bool = False,
 ) -> CertificateBundle:
-    """Return the bundle after the next rotation step; the same object if nothing is due."""
-    facts = None if bundle is None else _facts(bundle, names)
-    match next_step(facts, clock.now(), lifetimes):
+    """Return the bundle after the next rotation step; the same object if nothing is due.
+
+    ``is_peer`` makes the serving certificate valid for clients as well, for servers that connect to each other.
+    ``renew`` begins to replace the CA although it is not old; pass it until the bundle has a successor. A CA is
+    announced together with a new serving certificate: a server that serves it has read the CA, too.
+    """
+    issuer = _Issuer(tuple(names), clock, lifetimes or Lifetimes(), is_peer)
+    facts = None if bundle is None else _facts(bundle, names, renew=renew)
+    match next_step(facts, clock.now(), issuer.lifetimes):
         case RotationStep.KEEP:
             assert bundle is not None, "without a bundle the step is BEGIN"  # noqa: S101 - see next_step
             return bundle
         case RotationStep.ANNOUNCE if bundle is not None:
-            return replace(bundle, successor=_authority(names, clock, lifetimes))
+            return replace(issuer.signed(bundle.signer, bundle.retired), successor=issuer.authority())
         case RotationStep.PROMOTE if bundle is not None and bundle.successor is not None:
-            return _signed(bundle.successor, bundle.signer.certificate, names, clock, lifetimes)
+            return issuer.signed(bundle.successor, bundle.signer.certificate)
         case RotationStep.ISSUE if bundle is not None:
-            signed = _signed(bundle.signer, bundle.retired, names, clock, lifetimes)
-            return replace(signed, successor=bundle.successor)
+            return replace(issuer.signed(bundle.signer, bundle.retired), successor=bundle.successor)
         case RotationStep.FORGET if bundle is not None:
             return replace(bundle, retired=b"")
         case _:
-            return _signed(_authority(names, clock, lifetimes), b"", names, clock, lifetimes)
+            return issuer.signed(issuer.authority(), b"")
 
 
-def _authority(names: Sequence[str], clock: Clock, lifetimes: Lifetimes) -> KeyPair:
-    days = lifetimes.authority / _DAY
-    return CertificateAuthority.create(f"webhooks of {names[0]}", clock=clock, days=days).key_pair()
+@dataclass(frozen=True, slots=True)
+class _Issuer:
+    """Creates authorities and serving certificates for some names."""
 
+    names: tuple[str, ...]
+    clock: Clock
+    lifetimes: Lifetimes
+    is_peer: bool
 
-def _signed(
-    signer: KeyPair, retired: bytes, names: Sequence[str], clock: Clock, lifetimes: Lifetimes
-) -> CertificateBundle:
-    authority = CertificateAuthority.load(signer, clock=clock)
-    # A certificate must not outlive the CA that signed it.
-    days = min(lifetimes.serving, span_of(signer.certificate).ends - clock.now()) / _DAY
-    return CertificateBundle(signer, authority.issue_server(names, days=days), None, retired, tuple(names))
+    def authority(self) -> KeyPair:
+        """Create a CA."""
+        days = self.lifetimes.authority / _DAY
+        return CertificateAuthority.create(f"CA of {self.names[0]}", clock=self.clock, days=days).key_pair()
+
+    def signed(self, signer: KeyPair, retired: bytes) -> CertificateBundle:
+        """Create a serving certificate, which must not outlive the CA that signs it."""
+        authority = CertificateAuthority.load(signer, clock=self.clock)
+        days = min(self.lifetimes.serving, span_of(signer.certificate).ends - self.clock.now()) / _DAY
+        serving = authority.issue_server(self.names, days=days, is_peer=self.is_peer)
+        return CertificateBundle(signer, serving, None, retired, self.names)
 
 
 def span_of(certificate: bytes) -> ValidityPeriod:
@@ -124,7 +147,7 @@ def _loaded(certificate: bytes) -> x509.Certificate:
         raise ConfigError("a certificate is not valid PEM") from None
 
 
-def _facts(bundle: CertificateBundle, names: Sequence[str]) -> CertificateFacts | None:
+def _facts(bundle: CertificateBundle, names: Sequence[str], *, renew: bool) -> CertificateFacts | None:
     """Return the facts that the rotation rule needs; ``None`` if the CA cannot be used any more."""
     try:
         signer = span_of(bundle.signer.certificate)
@@ -134,6 +157,7 @@ def _facts(bundle: CertificateBundle, names: Sequence[str]) -> CertificateFacts 
             serving_fits=set(names) <= set(bundle.names) and _is_signed(bundle),
             successor=span_of(bundle.successor.certificate) if bundle.successor else None,
             retired=span_of(bundle.retired) if bundle.retired else None,
+            renew=renew,
         )
     except ConfigError:
         return None

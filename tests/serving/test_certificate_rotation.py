@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from steersman.webhook.certificates.rotation import CertificateFacts, Lifetimes, RotationStep, ValidityPeriod, next_step
+from steersman.serving.certificate_rotation import CertificateFacts, Lifetimes, RotationStep, ValidityPeriod, next_step
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 LIFETIMES = Lifetimes()
