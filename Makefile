@@ -23,7 +23,7 @@ SECONDS ?= 300
 PYTHONS ?= 3.12 3.13 3.14
 TESTS ?= tests/objects tests/schema tests/structural tests/cel tests/secrets tests/controller tests/testing
 
-.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs site report lock clean
+.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs site report sbom rehearse-release lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -111,6 +111,12 @@ site: $(SITE) ## Build the documentation site in build/site; a broken link is an
 
 report: $(DEV) ## Write the tables of docs/apiserver.md from replayed recordings
 	$(BIN)/python -m tools.apiserver_report
+
+sbom: $(DEV) ## Write the list of vendored libraries that is part of every wheel
+	$(BIN)/python -m tools.sbom
+
+rehearse-release: $(DEV) ## Do everything of a release except publishing: build twice, install by name, try (needs network)
+	@$(BIN)/python -m tools.rehearse_release
 
 lock: $(DEV) ## Renew the hash-locked requirement files (needs network)
 	$(COMPILE) --group demo -o requirements/demo.txt
