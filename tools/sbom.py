@@ -17,7 +17,7 @@ _ROW = re.compile(r"^\| `([\w.]+)` \| ([\w-]+) ([\d.]+), .*? \| ([\w.-]+), ", re
 
 
 def document() -> dict[str, Any]:
-    """Return the bill of materials in the form of CycloneDX 1.6, from the table and the checksums of what is vendored."""
+    """Return the bill of materials as CycloneDX 1.6, from the table and the checksums of what is vendored."""
     sums = dict(reversed(line.split()) for line in (VENDOR / "SHA256SUMS").read_text(encoding="utf-8").splitlines())
     rows = _ROW.findall((VENDOR / "README.md").read_text(encoding="utf-8"))
     steersman = {

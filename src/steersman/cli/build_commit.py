@@ -9,10 +9,10 @@ def commit() -> str:
     try:
         return (folder / "commit.txt").read_text(encoding="utf-8").strip()
     except OSError:
-        return _commit_of_repository(folder.parents[1])
+        return commit_of_repository(folder.parents[1])
 
 
-def _commit_of_repository(root: Path) -> str:
+def commit_of_repository(root: Path) -> str:
     """Return the commit that is checked out around an editable installation, without running git."""
     git = root / ".git"
     try:
