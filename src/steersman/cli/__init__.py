@@ -132,7 +132,7 @@ class _Commands(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
-def _show_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:  # noqa: FBT001 - click calls it
+def _show_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
     """Print the version with the commit and the Python, as bug reports need them, and exit."""
     from steersman.cli.build_commit import commit
 
