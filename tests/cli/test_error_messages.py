@@ -102,8 +102,8 @@ def error_of(arguments: str) -> str:
         ("simulate", "no scenario given: pass MODULE:SCENARIO, or --generate N for generated operations"),
         ("simulate a", "'a' is not MODULE:SCENARIO, such as tests.scenarios:rollout"),
         (
-            "simulate os:getcwd",
-            "Invalid value for MODULE:SCENARIO: os:getcwd is not a scenario: pass an async function that takes the cluster",
+            "simulate os:walk",
+            "Invalid value for MODULE:SCENARIO: os:walk is not a scenario: pass an async function that takes the cluster",
         ),
         ("simulate --scenario text", "--scenario is only for programs: pass --command too"),
         ("simulate --command ./none", "there is no program './none': give its path, or the name of one in PATH"),
