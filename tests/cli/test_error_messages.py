@@ -19,6 +19,7 @@ contexts: [{name: a, context: {cluster: c, user: u}}]
 users: [{name: u, user: {}}]
 """
 NO_PROJECT = "there is no project in this folder: change to one, create one with 'steer init NAME', or pass "
+NOT_SCENARIO = "Invalid value for MODULE:SCENARIO: os:walk is not a scenario"
 REFUSED = "https://127.0.0.1:1: Connection refused; check the address, and that the server runs"
 
 
@@ -101,10 +102,7 @@ def error_of(arguments: str) -> str:
         ("replay text", "text is not an export of `steer why --export`: Expected `object`, got `str`"),
         ("simulate", "no scenario given: pass MODULE:SCENARIO, or --generate N for generated operations"),
         ("simulate a", "'a' is not MODULE:SCENARIO, such as tests.scenarios:rollout"),
-        (
-            "simulate os:walk",
-            "Invalid value for MODULE:SCENARIO: os:walk is not a scenario: pass an async function that takes the cluster",
-        ),
+        ("simulate os:walk", f"{NOT_SCENARIO}: pass an async function that takes the cluster"),
         ("simulate --scenario text", "--scenario is only for programs: pass --command too"),
         ("simulate --command ./none", "there is no program './none': give its path, or the name of one in PATH"),
         ("server export --data d f", "there is no cluster in d: pass the directory of a `steer server --data`"),
