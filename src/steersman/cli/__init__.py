@@ -24,7 +24,7 @@ _COMMANDS = {
     "dev": "Run the operator on a local cluster; restart it on every save.",
     "run": "Run an operator: leader election, probes, metrics, webhooks.",
     "why": "Explain what a running operator does about an object, and why.",
-    "replay": "Run recorded reconciles on other code, and list what differs.",
+    "replay": "Run recorded reconciles with other code; list what differs.",
     "pause": "Stop reconciling an object until it is resumed.",
     "resume": "Reconcile a paused object again.",
     "plan": "Show what the operator would do to a cluster, without doing it.",
