@@ -34,6 +34,9 @@ from steersman.controller.keys.waits import Waits
 from steersman.controller.keys.write_barrier import WriteBarrier
 from steersman.controller.options import ControllerOptions
 from steersman.controller.owned import Owned
+from steersman.controller.recording.run_log import log_run
+from steersman.controller.recording.run_notes import Masking, RunNotes, current_notes, recording_of
+from steersman.controller.recording.run_trace import name_of, named
 from steersman.controller.reports.causes import Cause, Part, SpecChange, cause_of
 from steersman.controller.reports.failures import ReconcileFailure
 from steersman.controller.reports.outcome import (
@@ -55,10 +58,7 @@ from steersman.controller.run.environment import ReconcileEnvironment
 from steersman.controller.run.external_writes import ExternalWrites
 from steersman.controller.run.malformed import REASON, mark_malformed
 from steersman.controller.run.reconcile_record import RunEnd, RunTiming, malformed_record
-from steersman.controller.run.recording import Masking, RunNotes, current_notes, recording_of
-from steersman.controller.run.run_log import log_run
 from steersman.controller.run.run_record import RunRecord
-from steersman.controller.run.run_trace import name_of, named
 from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
 from steersman.controller.scope import Scope
 from steersman.controller.triggers import Trigger

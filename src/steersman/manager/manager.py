@@ -38,10 +38,10 @@ from steersman.concurrency import background, cleanup, wait_ready
 from steersman.controller.controller import Controller
 from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions, RunTracer
+from steersman.controller.recording.run_notes import RecordingTransport
+from steersman.controller.recording.secret_learning import SecretLearningTransport
 from steersman.controller.reports.failures import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
-from steersman.controller.run.recording import RecordingTransport
-from steersman.controller.run.secret_learning import SecretLearningTransport
 from steersman.errors import ConfigError, LeadershipLost
 from steersman.history.history import History
 from steersman.history.recordings import Recordings

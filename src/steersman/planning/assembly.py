@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from secrets import token_bytes
 from typing import Any, TypeVar, cast
 
-from steersman.controller.run.secret_learning import values_of
+from steersman.controller.recording.secret_learning import values_of
 from steersman.history.differences import field_changes, without_bookkeeping
 from steersman.history.records import FieldChange, ObjectName
 from steersman.history.redaction import SecretMemory

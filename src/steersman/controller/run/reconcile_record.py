@@ -7,10 +7,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from steersman.controller.keys.key_state import KeyState, ReconcileRequest
+from steersman.controller.recording.failure_text import cut, failure_text
+from steersman.controller.recording.run_trace import named, plain_text
 from steersman.controller.reports.outcome import Done, Failed, GaveUp, Outcome, Outdated, Paused, RetryLater, Waiting
-from steersman.controller.run.failure_text import cut, failure_text
 from steersman.controller.run.run_record import RunRecord
-from steersman.controller.run.run_trace import named, plain_text
 from steersman.history.differences import Mask
 from steersman.history.records import MALFORMED, CauseRecord, Next, ObjectName, Read, Reconcile, Result, WriteRecord
 from steersman.history.redaction import Redactor

@@ -6,10 +6,10 @@ from typing import Any, Generic, Protocol, TypeVar
 from steersman.client.interfaces import Written
 from steersman.clock import Clock
 from steersman.controller.keys.key_state import WatchedSelection
+from steersman.controller.recording.run_notes import RunNotes
+from steersman.controller.recording.run_trace import RunTrace, name_of
 from steersman.controller.reports.writes import Target, Write, target_of
 from steersman.controller.run.environment import Caches, covers, is_secret
-from steersman.controller.run.recording import RunNotes
-from steersman.controller.run.run_trace import RunTrace, name_of
 from steersman.controller.run.status_draft import READY
 from steersman.history.records import Verb
 from steersman.history.redaction import Redactor, SecretMemory

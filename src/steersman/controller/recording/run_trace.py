@@ -12,7 +12,7 @@ from msgspec import MsgspecError
 from msgspec.structs import replace
 
 from steersman.clock import Clock
-from steersman.controller.run.failure_text import cut, failure_text
+from steersman.controller.recording.failure_text import cut, failure_text
 from steersman.history.differences import Mask, field_changes, object_changes
 from steersman.history.records import (
     REMOVED,
