@@ -419,9 +419,16 @@ class Controller(Generic[K]):
             return None
 
     def _record(self, ended: RunEnd, outcome: Outcome, timing: RunTiming) -> history.Reconcile | None:
-        """Add a run to the history. The run is over: nothing that goes wrong here may fail or repeat it."""
+        """Add a run to the history; return its record unless that is made later.
+
+        The run is over: nothing that goes wrong here may fail or repeat it.
+        """
         record: history.Reconcile | None = None
         try:
+            draft = None if self._needs_records() else ended.draft(outcome, timing)
+            if draft is not None:
+                self._options.history.add_draft(draft)
+                return None
             record = ended.record(outcome, timing)
             self._options.history.add(record)
             self._keep_recording(ended.run, record)
@@ -431,6 +438,11 @@ class Controller(Generic[K]):
         if self._options.tracer is not None:
             self._options.tracer.end(ended.span, record)
         return record
+
+    def _needs_records(self) -> bool:
+        """Return whether the record of every run is used at once: by a recording, a span or the log."""
+        options = self._options
+        return options.recordings is not None or options.tracer is not None or _log.isEnabledFor(logging.DEBUG)
 
     def _keep_recording(self, run: RunRecord[Any], reconcile: history.Reconcile) -> None:
         """Keep what a run read and sent, if that was asked for."""

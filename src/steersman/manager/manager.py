@@ -161,8 +161,9 @@ class Manager:
             self.metrics.include(operator.metrics)
         #: What the operators did and why.
         self.history = History()
-        self.history.listen(self.metrics.count)
+        self.history.listen_to_ends(self.metrics.count)
         self._secrets = SecretMemory()
+        self._secrets.before_forgetting(self.history.make_records)
         #: What the newest reconciles read and sent; ``None`` unless that was asked for.
         self.recordings = None if self._options.record is None else Recordings()
         self._informers: Informers | None = None

@@ -282,7 +282,7 @@ class Attempt(Generic[K]):
             self._ctx.log.warning("cannot write the status of a failed run", extra={"error": text_of(error)})
             return
         if written is not None:
-            self._record.wrote_status(written, *draft.documents)
+            self._record.wrote_status(written, *draft.states)
 
     # Reporting in conditions and events.
 
