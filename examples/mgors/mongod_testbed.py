@@ -27,7 +27,9 @@ from steersman.testing import Cluster
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors, MgorsSpec
+from mgors.connections import Connector
 from mgors.consent import FORCE
+from mgors.keyfile import Keyfile
 from mgors.main import operator
 
 NAME = "shop"
@@ -169,6 +171,10 @@ class MongodTestbed:
         """Return the content of a Secret."""
         [found] = [secret for secret in self.cluster.list(Secret) if secret.name == name]
         return {key: value.decode() for key, value in (found.data or {}).items()}
+
+    def connector(self) -> Connector:
+        """Return a connector to the members, with the current key."""
+        return Connector(Keyfile.parse(self.secret(f"{NAME}-keyfile")["keyfile"]))
 
     def users(self) -> list[str]:
         """Return the users that have a connection string."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from steersman import Blocked, Context, Model, Operator, Permanent, Resource, Retry, Status, custom_resource, meta
+from steersman.history import redaction
 from steersman.history.explanation import explain, sentence
 from steersman.history.records import CauseType, KeyPhase, ObjectName, Result, Verb
 from steersman.kinds.core_v1 import ConfigMap, Secret
@@ -290,3 +291,37 @@ async def test_a_request_for_a_missing_object_is_answered(cluster: Cluster, kind
         seen = manager.introspection.view(ObjectName(kind, "default", "b"))
     assert not seen.exists
     assert seen.reconciles == ()
+
+
+async def test_a_record_is_made_before_its_secrets_are_forgotten(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records are made when they are read, and only so many values of Secrets are remembered until then."""
+    monkeypatch.setattr(redaction, "_VALUES", 3)
+    operator = Operator("pages")
+    operator.permit(Secret, "get")
+
+    @operator.reconciler(Page, owns=[ConfigMap])
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        if page.name == "reads":
+            await ctx.get(Secret, page.spec.text)
+        else:
+            await ctx.apply(ConfigMap(meta(page.name), data={"text": f"{CANARY}, {page.spec.copies}"}))
+
+    async with cluster.running(operator) as manager:
+        for number, value in enumerate((CANARY, *(f"another-value-{one}" for one in range(9)))):
+            await cluster.client.create(Secret(meta(f"s-{number}", namespace="default"), data={"key": value.encode()}))
+        reads = await cluster.client.create(Page(meta("reads", namespace="default"), PageSpec(text="s-0")))
+        await cluster.settle()
+        quotes = await cluster.client.create(Page(meta("quotes", namespace="default")))
+        await cluster.settle()
+        await cluster.client.patch(quotes, {"spec": {"copies": 2}})
+        await cluster.settle()
+        for number in range(1, 10):
+            await cluster.client.patch(reads, {"spec": {"text": f"s-{number}"}})
+            await cluster.settle()
+        runs = view(manager, "quotes").reconciles
+    [change] = [
+        change for one in runs for write in one.writes for change in write.changes if change.path == "data.text"
+    ]
+    assert (change.before, change.after) == ("<secret>, 1", "<secret>, 2")

@@ -473,7 +473,7 @@ class Unreadable:
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Reject reads of one object, and answer every other request."""
-        if request.method == "GET" and self._path in request.target:
+        if request.method == "GET" and self._path in f"{request.target}?":
             status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}
             exchange.respond(Response(403, [("content-type", "application/json")], json.dumps(status).encode()))
             return None
@@ -527,13 +527,147 @@ async def test_objects_are_chosen_by_name_label_and_number(cluster: Cluster) -> 
     assert await names() == ["a", "b", "c"]
     assert await names(objects=(("page", "a"), ("pages", "c"))) == ["a", "c"]
     assert await names(selector="tier=web") == ["b"]
+    await cluster.client.create(Namespace(meta("other")))
     assert await names(namespaces=("other",)) == []
+    assert await names(namespaces=("default", "other"), limit=1, objects=(("page", "a"), ("page", "c"))) == ["a"]
     for name, said in (("page/z", "there is no such object"), ("pod/a", "does not reconcile 'pod', only Page")):
         with pytest.raises(ConfigError, match=said):
             await names(objects=(tuple(name.split("/")),))
     limited = await cluster.plan(page_operator(), options=PlanOptions(limit=2))
     assert (len(limited.objects), limited.left_out) == (2, 1)
     assert "2 objects (1 left out) planned" in str(limited)
+
+
+async def test_a_namespace_that_does_not_exist_ends_the_plan(cluster: Cluster) -> None:
+    """A misspelled namespace has nothing to do, which looks like success."""
+    await create(cluster, page())
+    with pytest.raises(ConfigError, match="namespace 'nowhere' does not exist"):
+        await cluster.plan(page_operator(), options=PlanOptions(namespaces=("nowhere",)))
+
+
+async def test_a_namespace_that_may_not_be_read_is_planned(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Few users may read namespaces; that one cannot be read does not mean that it does not exist."""
+    await create(cluster, page())
+    transport = InMemoryTransport(Unreadable(cluster.server, "/api/v1/namespaces/default?"), clock=fake_clock)
+    options = PlanOptions(namespaces=("default",), offline=True, definitions=False)
+    plan = await make_plan([page_operator()], transport, options, clock=fake_clock, pause=fake_clock.settle)
+    assert lines(plan) == ["create ConfigMap default/a-0", "change Page default/a"]
+    await transport.close()
+
+
+async def test_a_selection_without_objects_is_named(cluster: Cluster) -> None:
+    """As kubectl does: there is nothing to do, and the text says why."""
+    await create(cluster, page())
+    options = PlanOptions(namespaces=("default",), selector="tier=none")
+    plan = await cluster.plan(page_operator(), options=options)
+    assert plan.exit_code == 0
+    assert "there is nothing to plan: no Page with labels tier=none in namespace default" in str(plan)
+
+
+# What becomes of an object.
+
+
+def scripted_operator(name: str = "scripted") -> Operator:
+    """Return an operator that replaces, repeats and takes back what it writes."""
+    operator = Operator(name)
+
+    @operator.reconciler(Page)
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        found = await ctx.client.try_get(ConfigMap, "kept", page.namespace)
+        if found is not None and found.data.get("text") != page.spec.text:
+            await ctx.client.delete(found)
+            await ctx.client.create(ConfigMap(meta("kept", page.namespace), data={"text": page.spec.text}))
+        toggled = await ctx.client.get(ConfigMap, "toggled", page.namespace)
+        await ctx.client.patch(toggled, {"metadata": {"labels": {"a": "b"}}})
+        await ctx.client.patch(toggled, {"metadata": {"labels": {"a": None}}})
+        scratch = await ctx.client.create(ConfigMap(meta("scratch", page.namespace)))
+        await ctx.client.delete(scratch)
+        same = await ctx.client.get(ConfigMap, "same", page.namespace)
+        await ctx.client.patch(same, {"data": {"x": "y"}})
+
+    return operator
+
+
+async def test_an_object_that_is_deleted_and_created_again_is_replaced(cluster: Cluster) -> None:
+    """A change of its uid says that only to a reader who knows what a uid is; what belongs to it is lost."""
+    await create(cluster, page(text="new"))
+    await cluster.client.create(ConfigMap(meta("kept"), data={"text": "old"}))
+    await cluster.client.create(ConfigMap(meta("same"), data={"x": "y"}))
+    await cluster.client.create(ConfigMap(meta("toggled", labels={"b": "c"})))
+    plan = await cluster.plan(scripted_operator())
+    [change] = [change for change in plan.all_changes if change.object.kind == "ConfigMap"]
+    assert (change.action, str(change.object)) == (Action.REPLACE, "ConfigMap default/kept")
+    assert [str(field) for field in change.fields] == ["data.text old → new"]
+    text = str(plan).splitlines()
+    assert text[1:3] == [
+        "  -/+ ConfigMap kept  replaced: deleted and created again",
+        "                      data.text  old → new",
+    ]
+    assert "0 creates, 1 change, 0 deletes, 1 replace." in str(plan)
+    assert plan_document(plan)["summary"]["replaces"] == 1
+    assert plan_document(plan)["objects"][0]["changes"][0]["action"] == "replace"
+
+
+async def test_writes_that_change_nothing_are_counted_and_named(cluster: Cluster) -> None:
+    """They load the server in each reconcile, and may be a mistake; the objects that differ do not show them."""
+    await create(cluster, page(text="new"))
+    await cluster.client.create(ConfigMap(meta("same"), data={"x": "y"}))
+    await cluster.client.create(ConfigMap(meta("toggled", labels={"b": "c"})))
+    plan = await cluster.plan(scripted_operator())
+    assert lines(plan) == ["change Page default/a"]
+    assert [(str(one.object), one.count, one.is_reverted) for one in plan.no_ops] == [
+        ("ConfigMap default/same", 1, False),
+        ("ConfigMap default/scratch", 2, True),
+        ("ConfigMap default/toggled", 1, True),
+    ]
+    assert str(plan).splitlines()[-1] == (
+        "4 writes change nothing: ConfigMap default/same, ConfigMap default/scratch (changed back), "
+        "ConfigMap default/toggled (changed back)."
+    )
+    document = plan_document(plan)
+    assert document["summary"]["writesWithoutEffect"] == 4
+    assert document["objects"][0]["writesWithoutEffect"][0] == {
+        "kind": "ConfigMap",
+        "namespace": "default",
+        "name": "same",
+        "count": 1,
+        "isReverted": False,
+    }
+
+
+async def test_an_operator_at_rest_applies_its_children_once(cluster: Cluster) -> None:
+    """A new process does not know what an older one has applied: that is a write, and no change."""
+    await create(cluster, page(copies=2))
+    async with cluster.running(page_operator()):
+        await cluster.settle()
+    plan = await cluster.plan(page_operator())
+    assert plan.is_empty
+    assert str(plan).splitlines()[-1] == "2 writes change nothing: ConfigMap default/a-0, ConfigMap default/a-1."
+
+
+async def test_reconcilers_of_one_name_are_kept_apart(cluster: Cluster) -> None:
+    """Two operators may call their reconcilers alike, and reconcile the same objects."""
+
+    def named(child: str) -> Operator:
+        operator = Operator(child)
+
+        @operator.reconciler(Page)
+        async def reconcile(page: Page, ctx: Context[Page]) -> None:
+            await ctx.apply(ConfigMap(meta(child), data={"a": page.name}))
+            await ctx.external_write("dns", f"announce {child}", done_nothing)
+
+        return operator
+
+    async def done_nothing() -> None:
+        raise AssertionError("it is made")
+
+    await create(cluster, page())
+    plan = await cluster.plan(named("one"), named("two"))
+    children = [
+        [change.object.name for change in one.changes if change.object.kind == "ConfigMap"] for one in plan.objects
+    ]
+    assert children == [["one"], ["two"]]
+    assert [[call.description for call in one.calls] for one in plan.objects] == [["announce one"], ["announce two"]]
 
 
 # Secrets.

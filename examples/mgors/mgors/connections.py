@@ -7,7 +7,7 @@ soon, an index build may take hours.
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -18,6 +18,7 @@ from steersman import Context, SteersmanError
 from steersman.clock import RealClock
 from steersman.concurrency import cleanup
 
+from mgors.keyfile import Keyfile
 from mgors.members import NotAuthorised, Refused, TimedOut
 
 Mongo: TypeAlias = AsyncMongoClient[dict[str, Any]]
@@ -102,7 +103,7 @@ class Member:
 class Connector:
     """Connects to the members of one replica set."""
 
-    keyfile: str = field(repr=False)
+    keyfile: Keyfile
     write: ExternalWrite = unfenced
     dial: Dial = directly
 
@@ -113,7 +114,7 @@ class Connector:
             self.dial(host),
             directConnection=True,
             username="__system",
-            password=self.keyfile,
+            password=self.keyfile.key,
             authSource="local",
             authMechanism="SCRAM-SHA-256",
             appname="mgors",

@@ -7,8 +7,9 @@ from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors
 from mgors.connections import Connector, Dial, MemberError, fenced
+from mgors.keyfile import Keyfile
 from mgors.members import Answered, OpTime, State
-from mgors.objects import host_of, keyfile_name, selector_of
+from mgors.names import host_of, keyfile_name, selector_of
 from mgors.replica_set import query_members
 
 
@@ -16,10 +17,10 @@ async def find_connector(mgors: Mgors, ctx: Context[MgorsBackup] | Context[Mgors
     """Return the connector of a replica set."""
     name = keyfile_name(mgors)
     secret = await ctx.get(Secret, name)
-    keyfile = (secret.data or {}).get("keyfile", b"").decode().strip() if secret else ""
-    if not keyfile:
+    text = (secret.data or {}).get("keyfile", b"").decode().strip() if secret else ""
+    if not text:
         raise MemberError(f"the Secret {name} has no keyfile")
-    return Connector(keyfile, fenced(ctx), dial)
+    return Connector(Keyfile.parse(text), fenced(ctx), dial)
 
 
 async def find_members(

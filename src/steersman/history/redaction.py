@@ -115,8 +115,11 @@ class SecretMemory:
     def _digest(self, data: bytes) -> bytes:
         return blake2b(data, digest_size=16, key=self._key).digest()
 
-    def mask(self, text: str, known: str = "") -> str:
-        """Return a text with every known value masked, except those that are part of ``known``."""
+    def mask(self, text: str, known: str = "", shown: Callable[[str], str] = lambda _: MASK) -> str:
+        """Return a text with every known value masked, except those that are part of ``known``.
+
+        ``shown`` returns what stands in the place of a value.
+        """
         if len(text) < REMEMBERED or text in self._clean:
             return text
         clean = self._clean
@@ -130,7 +133,7 @@ class SecretMemory:
         while at <= len(text) - REMEMBERED:
             length = self._match(text, at, generations, known)
             if length:
-                parts += [text[start:at], MASK]
+                parts += [text[start:at], shown(text[at : at + length])]
                 start = at = at + length
             else:
                 at += 1

@@ -18,6 +18,8 @@ class Place(NamedTuple):
 class RunOf(NamedTuple):
     """The reconciler and the object of a run."""
 
+    #: Position of the reconciler in the plan: reconcilers of two operators may have one name.
+    number: int
     controller: str
     object: ObjectName
 
@@ -25,6 +27,14 @@ class RunOf(NamedTuple):
 #: The run that the current code belongs to. Requests do not carry it, and a reconciler may start tasks and threads of
 #: its own: both inherit the context, so that each write finds the run that it belongs to.
 current_run: ContextVar[RunOf | None] = ContextVar("current_run", default=None)
+
+
+class AcceptedWrite(NamedTuple):
+    """A write request that succeeded, whatever it changed."""
+
+    run: RunOf | None
+    method: str
+    subresource: str
 
 
 class ChangeLog:
@@ -35,6 +45,8 @@ class ChangeLog:
         self.before: dict[Place, bytes | None] = {}
         #: The runs that changed an object, in order.
         self.runs: dict[Place, dict[RunOf | None, None]] = {}
+        #: The different write requests to an object that succeeded, also those that changed nothing.
+        self.accepted: dict[Place, dict[AcceptedWrite, None]] = {}
         #: Number of changes so far, by the run that made them and of all.
         self.counts: dict[RunOf | None, int] = {}
         self.total = 0
@@ -57,6 +69,10 @@ class ChangeLog:
         self.total += 1
         if event.type == "DELETED":
             self.removed.append(record.uid)
+
+    def accept(self, place: Place, method: str, subresource: str) -> None:
+        """Record a write request of the current run that succeeded."""
+        self.accepted.setdefault(place, {})[AcceptedWrite(current_run.get(), method, subresource)] = None
 
     def is_changed(self, place: Place) -> bool:
         """Return whether an object differs from the live one, or may: the live server cannot judge writes to it."""

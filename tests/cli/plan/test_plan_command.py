@@ -77,6 +77,10 @@ def test_a_plan_without_changes_ends_with_zero() -> None:
     found = steer("plan")
     assert found.exit_code == 0, found.output
     assert found.stdout.startswith("0 objects planned in ")
+    assert found.stdout.splitlines()[-1] == "Note: there is nothing to plan: no Ship."
+    found = steer("plan", "-l", "tier=none", "-n", "default")
+    assert found.exit_code == 0, found.output
+    assert "there is nothing to plan: no Ship with labels tier=none in namespace default." in found.stdout
 
 
 @pytest.mark.usefixtures("ships")
@@ -123,6 +127,9 @@ def test_two_versions_are_compared(tmp_path: Path) -> None:
         (["no.such.module:operator"], "cannot import"),
         (["--context", "nowhere"], "nowhere"),
         (["-l", "a in"], "a in"),
+        (["-n", "nowhere"], "namespace 'nowhere' does not exist"),
+        (["ship/ghost"], "ship/ghost: there is no such object in any namespace"),
+        (["ship/a", "-n", "kube-system"], "ship/a: there is no such object in namespace kube-system"),
     ],
 )
 def test_a_mistake_is_not_mistaken_for_changes(arguments: list[str], said: str) -> None:

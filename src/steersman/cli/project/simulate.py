@@ -16,10 +16,10 @@ from steersman.cli.target import SCENARIO, load_target, project_target
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from steersman.simulation.instances import OperatorSource
     from steersman.simulation.invariants import Invariant
     from steersman.simulation.operations.report import OperationsReport
-    from steersman.simulation.report import Report
+    from steersman.simulation.reports.report import Report
+    from steersman.simulation.runs.instances import OperatorSource
     from steersman.testing.crashes.scenarios import Scenario
 
 #: How many plans pass between two lines of progress where the output is not a terminal.
@@ -82,9 +82,9 @@ def command(  # noqa: PLR0913 - the options of the command
       $ steer simulate tests.scenarios:rollout --save-test tests/test_found.py
       $ steer simulate --command './manager {kubeconfig}' --scenario steps
     """
-    from steersman.simulation.html_report import html_report
+    from steersman.simulation.reports.html_report import html_report
+    from steersman.simulation.runs.workers import available_cores
     from steersman.simulation.simulator import simulate
-    from steersman.simulation.workers import available_cores
 
     if generate is not None:
         _simulate_operations(_operator(target or project_target()), generate, seed, save_test, json_file)
