@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from steersman import Blocked, Context, Model, Operator, Permanent, Resource, Retry, Status, custom_resource, meta
 from steersman.history import redaction
 from steersman.history.explanation import explain, sentence
-from steersman.history.records import CauseType, KeyPhase, ObjectName, Result, Verb
+from steersman.history.records import CauseType, KeyPhase, LeadershipChange, ObjectName, Result, Verb, WebhookCall
+from steersman.history.state import WebhookState
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.manager.manager import Manager
 from steersman.testing import Cluster
@@ -325,3 +327,27 @@ async def test_a_record_is_made_before_its_secrets_are_forgotten(
         change for one in runs for write in one.writes for change in write.changes if change.path == "data.text"
     ]
     assert (change.before, change.after) == ("<secret>, 1", "<secret>, 2")
+
+
+async def test_reviews_and_leadership_are_part_of_what_is_known_of_an_object(cluster: Cluster) -> None:
+    """They explain a change that did not happen, and a time without runs."""
+    async with cluster.running(page_operator()) as manager:
+        await cluster.client.create(Page(meta("a", namespace="default")))
+        await cluster.settle()
+        began = view(manager, "a").reconciles[0].started
+        for number, at in ((1, -3), (2, -2), (3, 2)):
+            change = LeadershipChange(at=began + timedelta(seconds=at), is_leader=number != 2, lease="n/pages")
+            manager.history.add_leadership(change)
+        for name, is_allowed in (("a", True), ("other", True), ("rejected", False)):
+            about = ObjectName("Page", "default", name, "example.com")
+            review = WebhookCall(
+                webhook="/validate", started=began, seconds=0.5, status=200, object=about, is_allowed=is_allowed
+            )
+            manager.history.add_call(review)
+        manager.history.add_call(WebhookCall(webhook="/validate", started=began, seconds=2.0, status=499))
+        known, rejected = view(manager, "a"), view(manager, "rejected")
+        assert [one.object.name for one in known.reviews if one.object is not None] == ["a"]
+        assert [(one.at - began).total_seconds() for one in known.leadership] == [-2, 2]
+        assert (rejected.exists, len(rejected.reviews)) == (False, 1)
+        [webhook] = manager.introspection.overview().webhooks
+    assert webhook == WebhookState(webhook="/validate", reviews=4, denied=1, failed=1, slowest=2.0, last=began)

@@ -328,6 +328,10 @@ class ObjectView(Struct, frozen=True, omit_defaults=True, kw_only=True):
     conditions: tuple[ConditionRecord, ...] = ()
     state: KeyState = KeyState()
     reconciles: tuple[Reconcile, ...] = ()
+    #: Reviews of the object by webhooks of the operator.
+    reviews: tuple[WebhookCall, ...] = ()
+    #: When the process began and ceased to lead, from the last change before the first run or review.
+    leadership: tuple[LeadershipChange, ...] = ()
 
     @property
     def ready(self) -> ConditionRecord | None:
