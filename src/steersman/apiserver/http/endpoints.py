@@ -6,7 +6,7 @@ from collections.abc import Callable
 from steersman.apiserver.access.service_account_tokens import ISSUER, ServiceAccountTokens
 from steersman.apiserver.http.discovery import AGGREGATED, Discovery, wants_aggregated
 from steersman.apiserver.http.openapi import OpenApi
-from steersman.apiserver.http.openapi_v2 import openapi_v2
+from steersman.apiserver.http.openapi_v2 import OpenApiV2
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.messages.negotiation import accept_clauses
 from steersman.apiserver.messages.rendering import NOT_FOUND, compressed, document_response, text_response
@@ -47,11 +47,12 @@ class Endpoints:
         self._tokens = tokens
         self._discovery = Discovery(catalog)
         self._openapi = openapi
+        swagger = OpenApiV2(openapi)
         self._fixed: dict[str, Callable[[Request, Query], Response]] = {
             "/version": self._version,
             "/api": self._api,
             "/apis": self._apis,
-            "/openapi/v2": lambda request, _: openapi_v2(request),
+            "/openapi/v2": lambda request, _: swagger.response(request),
             "/openapi/v3": self._openapi_index,
             "/": self._root,
             "/.well-known/openid-configuration": self._issuer,
