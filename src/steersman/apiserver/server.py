@@ -120,7 +120,7 @@ class ApiServer:
         conversions = Conversions(webhooks, randomness)
         self._custom = CustomResources(objects, catalog, self.hub, ownership, clock, conversions)
         definitions = partial(DefinitionStrategy, follow=self._custom.changed)
-        add_builtin_kinds(catalog, ServerContext(objects), {DEFINITION: definitions})
+        add_builtin_kinds(catalog, ServerContext(objects, controllers is not None), {DEFINITION: definitions})
 
         # The verbs.
         contexts = RequestContexts(clock, randomness)
