@@ -167,7 +167,7 @@ class ObjectStore:
         return self.records_of(served.stored_as, namespace)
 
     def compact(self) -> None:
-        """Refuse lists at versions that were replaced too long ago."""
+        """Reject lists at versions that were replaced too long ago."""
         self.store.compact(self._clock.monotonic())
 
     def records_of(self, resource: str, namespace: str | None = None) -> list[Record]:

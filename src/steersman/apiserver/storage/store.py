@@ -114,7 +114,7 @@ class Store:
         #: Versions and when they were replaced by newer ones, some seconds apart, the oldest first.
         self._marks: deque[tuple[float, int]] = deque()
         self._next_mark = 0.0
-        #: Lists at versions before this one are refused, also of resources to which nothing was written since.
+        #: Lists at versions before this one are rejected, also of resources to which nothing was written since.
         self._compacted = 0
 
     @classmethod
@@ -151,7 +151,7 @@ class Store:
         return [self._carry_out(change, now) for change in listed]
 
     def compact(self, now: float) -> None:
-        """Refuse lists at versions that were replaced too long ago, as etcd does after a compaction."""
+        """Reject lists at versions that were replaced too long ago, as etcd does after a compaction."""
         while self._marks and self._marks[0][0] <= now - self._limits.seconds:
             self._compacted = self._marks.popleft()[1]
 
