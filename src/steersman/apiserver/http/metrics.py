@@ -4,7 +4,7 @@ A request costs one look-up of its series and two counts; everything else happen
 """
 
 from bisect import bisect_left
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -145,14 +145,11 @@ class MeasuredExchange:
         self._note(0)
         self._exchange.reset()
 
-    async def until_done(self, work: Awaitable[None]) -> None:
-        """Wait for the response; a client that disconnects before it is no longer in flight."""
-        try:
-            await work
-        finally:
-            if self._is_open:
-                self._is_open = False
-                self._series.in_flight -= 1
+    def end(self) -> None:
+        """Note that nothing follows: a client that disconnected without a response is no longer in flight."""
+        if self._is_open:
+            self._is_open = False
+            self._series.in_flight -= 1
 
     def _note(self, code: int) -> None:
         series = self._series

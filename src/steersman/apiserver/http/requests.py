@@ -18,7 +18,7 @@ from steersman.apiserver.admission.chain import Admission
 from steersman.apiserver.custom.conversion import Conversions
 from steersman.apiserver.http.dispatch import Verbs
 from steersman.apiserver.http.endpoints import Endpoints
-from steersman.apiserver.http.metrics import RequestMetrics
+from steersman.apiserver.http.metrics import MeasuredExchange, RequestMetrics
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.info import MalformedTarget, Query, RequestInfo, parse_resource_path, split_target
 from steersman.apiserver.messages.negotiation import Form, negotiate, negotiate_without_tables
@@ -115,8 +115,7 @@ class RequestHandler:
             return None
         asking = ApiRequest(request, info, query, served, self.contexts.of(user), form)
         if self.admission.is_active or served.is_converted:
-            work = self._run_until_answered(verb, asking, measured)
-            return None if work is None else measured.until_done(work)
+            return self._run_until_answered(verb, asking, measured)
         return self._run(verb, asking, measured)
 
     def _authorize(self, verb: str, info: RequestInfo, query: Query, user: User) -> None:
@@ -141,7 +140,7 @@ class RequestHandler:
             _reject(request, exchange, bad_request("the document is nested too deeply for this server"))
         return None
 
-    def _run_until_answered(self, verb: str, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
+    def _run_until_answered(self, verb: str, request: ApiRequest, exchange: MeasuredExchange) -> Awaitable[None] | None:
         """Run a verb that may have to wait for webhooks; if it does not have to, it is done at once."""
         log = ReplayLog(self.randomness)
         try:
@@ -149,8 +148,18 @@ class RequestHandler:
         except Waits as waits:
             return self._wait(waits, log, verb, request, exchange)
 
-    async def _wait(self, waits: Waits, log: ReplayLog, verb: str, request: ApiRequest, exchange: Exchange) -> None:
+    async def _wait(
+        self, waits: Waits, log: ReplayLog, verb: str, request: ApiRequest, exchange: MeasuredExchange
+    ) -> None:
         """Run a verb again until every webhook has replied about the objects as they are now."""
+        try:
+            await self._wait_for_replies(waits, log, verb, request, exchange)
+        finally:
+            exchange.end()
+
+    async def _wait_for_replies(
+        self, waits: Waits, log: ReplayLog, verb: str, request: ApiRequest, exchange: Exchange
+    ) -> None:
         trace_context.set(request.http.headers.get("traceparent", ""))
         for _ in range(_MOST_RUNS):
             await waits.answered()
