@@ -63,7 +63,7 @@ class _Unusable(click.ClickException):
 @click.option("--history-port", type=PORT, help="Port for steer why; default: 8082 in a pod.")
 @click.option("--ui", is_flag=True, help="Serve the web view; print its address.")
 @click.option("--ui-port", type=PORT, default=0, help="Port of the web view; default: a free one.")
-@click.option("--record", is_flag=True, help="Keep what reconciles read, for tests and replays.")
+@click.option("--record", is_flag=True, help="Record what reconciles read, for tests and replays.")
 @webhook_serving_options
 @click.option("--grace", type=SECONDS, default=30.0, help="Time for running reconciles; default: 30.")
 @click.option("--verbose", "-v", is_flag=True, help="Log at the debug level.")
@@ -93,7 +93,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     grace: float,
     verbose: bool,
 ) -> None:
-    """Run operators until SIGTERM or Ctrl-C; default: that of the project here.
+    """Run operators until SIGTERM or Ctrl-C; default: that of the project in this folder.
 
     The cluster is that of --kubeconfig, $KUBECONFIG, the service account of the pod, or ~/.kube/config. Webhooks are
     served behind a Service or at a URL. A second signal stops the process at once.
@@ -118,7 +118,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         secret=webhook_secret,
         certs=webhook_certs,
     )
-    chosen = targets or (project_target(),)
+    chosen = targets or (project_target(option="MODULE:OPERATOR"),)
     operators = [load_operator(target) for target in chosen]
     configure_logging(json=not dev, level=logging.DEBUG if verbose else logging.INFO)
     cluster = _Cluster(embedded=embedded, kubeconfig=kubeconfig, context=context)

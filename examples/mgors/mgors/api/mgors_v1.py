@@ -21,6 +21,7 @@ from steersman.schema import (
 )
 
 Retain = Literal["Retain", "Delete"]
+TlsMode = Literal["disabled", "allowTLS", "preferTLS", "requireTLS"]
 Port = Annotated[int, Minimum(1), Maximum(65535)]
 
 
@@ -41,6 +42,19 @@ class Auth(Model):
     secret_name: str | None = None
     #: Any text. With another one a new keyfile is generated, and pods are replaced twice, one by one.
     keyfile_revision: Annotated[str, MaxLength(63)] | None = None
+
+
+class Tls(Model):
+    """TLS of clients, members and the operator. Running members get to another mode step by step."""
+
+    #: As mongod names it. With ``preferTLS`` clients may still connect without TLS.
+    mode: TlsMode = "requireTLS"
+    #: A Secret with ``tls.crt``, ``tls.key`` and ``ca.crt``; without it the operator has its own certificate authority.
+    secret_name: str | None = None
+    #: Whether members accept certificates of this Secret for any host name.
+    allow_invalid_hostnames: bool = False
+    #: Any text. With another one the operator replaces its certificate authority now, and not when it gets old.
+    revision: Annotated[str, MaxLength(63)] | None = None
 
 
 class SecretRef(Model):
@@ -179,6 +193,7 @@ class MgorsSpec(Model):
     storage: Storage | None = None
     auth: Auth | None = None
     users: Annotated[list[User], ListMap("name", "db")] | None = None
+    tls: Tls | None = None
     pods: PodSettings | None = None
     mongod: MongodSettings | None = None
     monitoring: Monitoring | None = None
