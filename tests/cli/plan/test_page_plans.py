@@ -30,7 +30,7 @@ print(json.dumps({{"arguments": sys.argv[3:], "input": sys.stdin.read()}}))
 
 @pytest.fixture
 def mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Let a script stand for Python; return the file that it creates when it has started."""
+    """Replace Python by a script; return the file that it creates when it has started."""
     script, file = tmp_path / "python", tmp_path / "started"
     script.write_text(_SCRIPT.format(python=sys.executable, mark=file), encoding="utf-8")
     script.chmod(0o755)
