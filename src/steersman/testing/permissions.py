@@ -197,5 +197,5 @@ def _unused_text(grant: Grant, kinds: dict[tuple[str, str], str], *, permitted: 
     plural, _, part = grant.resource.partition("/")
     full = f"{grant.resource}.{grant.group}" if grant.group else grant.resource
     call = line(kinds.get((grant.group, plural), plural), grant.verbs, part, call="permit" if permitted else "decline")
-    end = f"take it out of operator.{call}" if permitted else f"say operator.{call}"
-    return f"  {', '.join(grant.verbs)} {full} was never used: let the test need it, or {end}"
+    end = f"remove it from operator.{call}" if permitted else f"add operator.{call}"
+    return f"  {', '.join(grant.verbs)} {full} was never used: extend the test so that it is used, or {end}"

@@ -36,12 +36,14 @@ class _PlanCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        from steersman.errors import SteersmanError
+        from steersman.errors import ConnectionFailed, SteersmanError
 
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
             raise click.ClickException(error.format_message()) from error
+        except ConnectionFailed:
+            raise  # `steer` adds advice; its exit code is 1
         except SteersmanError as error:
             raise click.ClickException(str(error)) from error
 
@@ -61,7 +63,7 @@ class _PlanCommand(click.Command):
     "--filename", "-f", "files", metavar="FILE", multiple=True, help="Plan as if this were applied; - reads from stdin."
 )
 @click.option("--resume", is_flag=True, help="Plan paused objects as if they were resumed.")
-@click.option("--against", metavar="FOLDER|IMAGE", help="Project or image to compare.")
+@click.option("--against", metavar="FOLDER|IMAGE", help="Project or image to compare with.")
 @click.option("--offline", is_flag=True, help="Send no dry runs: only read from the cluster.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the operator's log.")
 def command(  # noqa: PLR0913 - the options of the command, each by its name
@@ -82,9 +84,9 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
 ) -> None:
     """Run every reconciler against a copy of the cluster's objects, and show what it changes.
 
-    Writes are sent as dry runs, so that defaults, admission and your permissions are real; nothing is stored. Calls
-    to other systems are listed, and not made, except GET. With --against, the operator of another folder or
-    image is planned too, and only the differences are shown: an old version, to see what an upgrade changes.
+    Writes are sent as dry runs, so that defaults, admission and your permissions are those of the cluster; nothing is
+    stored. Requests to other systems are listed instead of sent, except GET. With --against, the operator of another
+    folder or image is planned too, and only the differences are shown, such as those between two versions.
 
     Exit codes: 0 nothing to do, 2 changes, 1 failure.
 
@@ -102,7 +104,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     from steersman.manager.process.logs import quiet_logs
     from steersman.planning.planner import PlanOptions
 
-    operators = [target for target in targets if ":" in target] or [project_target()]
+    operators = [target for target in targets if ":" in target] or [project_target(option="MODULE:OPERATOR")]
     options = PlanOptions(
         namespaces=namespaces,
         objects=tuple(parse_object(target) for target in targets if ":" not in target),

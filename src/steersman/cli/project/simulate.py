@@ -90,7 +90,7 @@ def command(  # noqa: PLR0913 - the options of the command
         _simulate_operations(_operator(target or project_target()), generate, seed, save_test, json_file)
         return
     if scenario is None:
-        raise click.UsageError("which scenario? Pass MODULE:SCENARIO, or --generate N for generated operations")
+        raise click.UsageError("no scenario given: pass MODULE:SCENARIO, or --generate N for generated operations")
     found = _scenario(scenario)
     operator = _operator(target or _default_target(found))
     click.echo(f"{scenario} with operator {operator.target}", err=True)
@@ -182,7 +182,7 @@ def _operator(target: str) -> _Named:
     if isfunction(found) and not signature(found).parameters and isinstance(found(), Operator):
         return _Named(target, found)
     raise click.BadParameter(
-        f"{target} is {type(found).__name__}: it must be an Operator, or a function without arguments that returns one",
+        f"{target} is neither an Operator nor a function without arguments that returns one",
         param_hint="MODULE:OPERATOR",
     )
 
@@ -198,8 +198,8 @@ def _default_target(scenario: _Found) -> str:
     if len(names) != 1:
         count = "no operator" if not names else f"{len(names)} operators ({', '.join(names)})"
         raise click.UsageError(
-            f"which operator? There is no project in this folder, and {count} in {scenario.module.__name__}: pass "
-            "--operator MODULE:OPERATOR, or a function that creates one"
+            f"no operator given: there is no project in this folder, and {scenario.module.__name__} has {count}; pass "
+            "--operator MODULE:OPERATOR, or --operator MODULE:FUNCTION that creates one"
         )
     return f"{scenario.module.__name__}:{names[0]}"
 
@@ -214,7 +214,7 @@ def _scenario(text: str) -> _Found:
     found = load_target(text, "MODULE:SCENARIO")
     if not iscoroutinefunction(found):
         raise click.BadParameter(
-            f"{text} is {type(found).__name__}, not an async function that takes the cluster", param_hint=SCENARIO
+            f"{text} is not a scenario: pass an async function that takes the cluster", param_hint=SCENARIO
         )
     module_name, _, name = text.partition(":")
     module = sys.modules[module_name]
