@@ -167,7 +167,7 @@ class Model:
         self._write()
 
     def _spread(self) -> None:
-        """Let newer configurations and terms arrive where they are heard."""
+        """Exchange configurations and terms between members that see each other."""
         for one in self.members:
             for other in self._seen_by(one) if one.responds else []:
                 theirs, own = other.config, one.config
@@ -388,7 +388,7 @@ class Loop:
         return isinstance(action, NoAction) and is_well and len(self.model.members) == wanted
 
     def _disturbed(self, action: Action, situation: Situation) -> Action:
-        """Let the fault strike if this is its action; return what is left to be done."""
+        """Apply the fault if this is its action; return what is left to be done."""
         fault = self._fault
         if fault is None or len(self.actions) != fault.action or self._has_struck:
             return action

@@ -4,7 +4,7 @@ from steersman.simulation.binaries.traffic import Traffic
 
 
 def idle(traffic: Traffic, seconds: int) -> float:
-    """Let idle seconds pass; return how many are left until there is rest."""
+    """Advance by idle seconds; return how many are left until there is rest."""
     for _ in range(seconds):
         traffic.look(1.0, is_running=False)
     return traffic.seconds_left()

@@ -46,7 +46,7 @@ async def a_pod_is_deleted(cluster: Cluster) -> None:
 
 
 async def _rest_beside_node(cluster: Cluster) -> None:
-    """Let everything come to rest, and confirm the end of each pod that is being deleted."""
+    """Wait for rest, and confirm the end of each pod that is being deleted."""
     await cluster.settle()
     while going := [one for one in cluster.list(ConfigMap) if one.name == "a-pod" and _is_going(one)]:
         await cluster.client.patch(going[0], {"metadata": {"finalizers": None}})
