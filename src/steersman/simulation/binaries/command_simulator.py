@@ -68,6 +68,10 @@ class Choice:
     def __post_init__(self) -> None:
         if self.parallel < 1:
             raise ConfigError(f"--jobs {self.parallel}: at least one plan has to run at a time")
+        # Mistakes are reported now, not after the undisturbed runs.
+        kinds_of(self.faults)
+        for plan in self.plans:
+            parse_plan(plan)
 
 
 def simulate_command(setup: CommandSetup, choice: Choice, *, on_progress: Progress = lambda *_: None) -> CommandReport:
