@@ -1,6 +1,6 @@
 """Writes a module's outline as Python source, in the form that ``ruff format`` leaves alone.
 
-The texts in an outline may come from anybody: they appear only inside literals and docstrings that are escaped here;
+The texts in an outline are not trusted: they appear only inside literals and docstrings that are escaped here;
 names were made plain identifiers by ``naming``.
 """
 

@@ -41,7 +41,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A good token: whose it is, and for whom it was made."""
+    """A valid token: its account, and its audiences."""
 
     user: User
     audiences: tuple[str, ...]

@@ -36,7 +36,7 @@ class CustomStrategy(Strategy):
     def __init__(
         self, crd: JsonObject, version: JsonObject, *, rules_since: int, converter: Converter | None = None
     ) -> None:
-        #: Who converts between versions; without anybody, versions differ only in their names.
+        #: Converts between versions; without it, versions differ only in their names.
         self.converter = converter
         self._api_version = f"{crd['spec']['group']}/{version['name']}"
         self._crd = crd

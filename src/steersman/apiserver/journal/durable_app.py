@@ -10,7 +10,7 @@ from steersman.protocol.http import App, Exchange, Peer, Request, Response, Stre
 
 
 class DurableApp:
-    """Stands before an app whose writes go to a journal, and holds back what it says until they are there."""
+    """Wraps an app whose writes go to a journal, and holds back its responses until the writes are on disk."""
 
     def __init__(self, app: App, journal: Journal) -> None:
         self._app = app

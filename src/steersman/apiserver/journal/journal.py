@@ -33,7 +33,7 @@ class Journal:
         self._batch: dict[tuple[str, str, str], Event] = {}
         self._version = 0
         self._waiting: deque[tuple[Callback, Callback]] = deque()
-        #: Who waits for the batch that is being written; ``None`` when none is.
+        #: Resolved when the batch that is being written is on disk; ``None`` without one.
         self._under_way: deque[tuple[Callback, Callback]] | None = None
         self._is_scheduled = False
         #: Set when the disk failed: from then on nothing is promised.
@@ -99,7 +99,7 @@ class Journal:
 
     def _finish(self, work: asyncio.Future[None]) -> None:
         if work.cancelled():
-            return  # the loop ends, and with it everyone who waits
+            return  # the event loop ends, and with it all tasks that wait for the write
         error = work.exception()
         if error is not None:
             self._fail(error)

@@ -111,7 +111,7 @@ def _compare(old: object, new: object, kind: FieldType) -> _Delta | None:
     old_branch, new_branch = kind.branch_of(old), kind.branch_of(new)
     if old_branch is new_branch or _has_one_branch(kind):
         return _compare_branch(old, new, new_branch)
-    # Different branches: what either of them says holds.
+    # Different branches: the results of both count.
     first, second = _compare_branch(old, new, old_branch), _compare_branch(old, new, new_branch)
     if first is None or second is None:
         return first or second

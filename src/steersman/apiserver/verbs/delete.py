@@ -238,7 +238,7 @@ class Deleting:
         page = self._lister.page(served, select(served, request.info.namespace or None, listed), listed)
         self._objects.prepare(served, page.records)
         if served.is_converted:
-            # Conversions that have to be waited for come before anything goes.
+            # Conversions that take time are done before anything is deleted.
             for record in page.records:
                 served.strategy.to_stored(self._objects.document(served, record))
         return page

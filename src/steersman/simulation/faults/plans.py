@@ -1,4 +1,4 @@
-"""Which faults to try: every kind at every step of a recorded run. Pure: no event loop, no chance.
+"""Which faults to try: every kind at every step of a recorded run. Pure: no event loop, no randomness.
 
 A fault is written as ``kind@place:number``, such as ``crash-after@write:3``; one that lasts until a later event has
 ``..count`` behind it, and one that shows an old state names the version. A plan is one fault, or several with `` + ``

@@ -59,7 +59,7 @@ class Counts:
 
     @property
     def uncounted(self) -> UncountedTerminatedPods:
-        """What stands between ending and counting, as the status has it."""
+        """Pods that have ended but are not counted yet, as in the status."""
         return UncountedTerminatedPods(
             succeeded=sorted(self.uncounted_succeeded) or None, failed=sorted(self.uncounted_failed) or None
         )
