@@ -983,7 +983,7 @@ async def _plan_and_do(before: list[tuple[str, str, int]], after: list[tuple[str
 
 
 async def test_a_write_through_a_proxy_is_not_made(cluster: Cluster) -> None:
-    """What stands behind the proxy would carry it out: a dry run is an option of the API server."""
+    """The server behind the proxy would execute it: a dry run is an option of the API server."""
     operator = Operator("proxied")
 
     @operator.reconciler(Page)

@@ -148,7 +148,7 @@ def _in_import_order(name: str) -> tuple[int, str, str]:
 
 
 def _imported(outline: ModuleOutline) -> dict[str, set[str]]:
-    """Return what a module imports, by where it comes from; two things of one name are an error."""
+    """Return the imports of a module by their source; raise if two of them have the same name."""
     origins = {cls.name: outline.name for cls in outline.classes}
     by_module: dict[str, set[str]] = {}
     for cls in outline.classes:

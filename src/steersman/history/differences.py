@@ -135,7 +135,7 @@ def _without_confidential(value: Any, levels: int) -> Any:
 
 
 def _masked(value: Any) -> Any:
-    """Return what is shown of a confidential value: whether it is there, and switches."""
+    """Return the text of a confidential value: booleans as they are, anything else masked."""
     return value if value is None or value.__class__ is bool else MASK
 
 

@@ -27,7 +27,7 @@ class Decision:
 ALLOWED = Decision(allowed=True)
 
 
-#: Told of a user, a verb, what it is about, and what was decided.
+#: Called with the user, the verb, the resource and the decision.
 OnDecision: TypeAlias = Callable[[User, str, RequestInfo, Decision], None]
 
 

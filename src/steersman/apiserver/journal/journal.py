@@ -51,7 +51,7 @@ class Journal:
             asyncio.get_running_loop().call_soon(self._start)
 
     def when_durable(self, tell: Callback, otherwise: Callback) -> None:
-        """Call back when all that was committed so far is on the disk: at once, if it is there already."""
+        """Call back when all commits so far are on disk; at once if they already are."""
         if self.failure is not None:
             otherwise()
         elif self._batch:

@@ -38,7 +38,7 @@ def index_of(pod: Pod) -> int | None:
 
 @dataclass(slots=True)
 class Counts:
-    """Numbers of a Job so far; ``waiting`` are the pods whose finalizer can go now."""
+    """Numbers of a Job so far; ``waiting`` are the pods whose finalizer can be removed now."""
 
     succeeded: int = 0
     failed: int = 0
