@@ -23,7 +23,7 @@ SECONDS ?= 300
 PYTHONS ?= 3.12 3.13 3.14
 TESTS ?= tests/objects tests/schema tests/structural tests/cel tests/secrets tests/controller tests/testing
 
-.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs site report lock clean
+.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real conformance examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs site report sbom rehearse-release lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -80,6 +80,9 @@ contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver with it
 difference: $(DEV) ## Compare random operations with a real kube-apiserver: SEED=1 OPS=20000 (needs Go)
 	$(BIN)/python -m tools.control_plane run -- $(BIN)/python -m tests.contract.difference --seed $(SEED) --ops $(OPS)
 
+conformance: $(DEV) ## Run Kubernetes' conformance specs on a local cluster: FOCUS="sig-apps" (needs Go; about an hour)
+	$(BIN)/python -m tools.conformance --focus "$(FOCUS)"
+
 examples-real: $(DEV) ## Replay the READMEs of examples, each on a real kube-apiserver of its own (needs Go)
 	@for example in custompod foobar kubewatch network project samplecontroller; do \
 		$(BIN)/python -m tools.control_plane run --controllers -- $(BIN)/python -m tools.replay_examples $$example || exit 1; \
@@ -111,6 +114,12 @@ site: $(SITE) ## Build the documentation site in build/site; a broken link is an
 
 report: $(DEV) ## Write the tables of docs/apiserver.md from replayed recordings
 	$(BIN)/python -m tools.apiserver_report
+
+sbom: $(DEV) ## Write the list of vendored libraries that is part of every wheel
+	$(BIN)/python -m tools.sbom
+
+rehearse-release: $(DEV) ## Do everything of a release except publishing: build twice, install by name, try (needs network)
+	@$(BIN)/python -m tools.rehearse_release
 
 lock: $(DEV) ## Renew the hash-locked requirement files (needs network)
 	$(COMPILE) --group demo -o requirements/demo.txt

@@ -42,6 +42,7 @@ from steersman.apiserver.custom.definitions import CustomResources
 from steersman.apiserver.faults import FaultInjection, Faults
 from steersman.apiserver.http.dispatch import Verbs
 from steersman.apiserver.http.endpoints import Endpoints
+from steersman.apiserver.http.metrics import RequestMetrics
 from steersman.apiserver.http.openapi import OpenApi
 from steersman.apiserver.http.requests import RequestHandler
 from steersman.apiserver.messages.rendering import Rendering
@@ -120,7 +121,7 @@ class ApiServer:
         conversions = Conversions(webhooks, randomness)
         self._custom = CustomResources(objects, catalog, self.hub, ownership, clock, conversions)
         definitions = partial(DefinitionStrategy, follow=self._custom.changed)
-        add_builtin_kinds(catalog, ServerContext(objects), {DEFINITION: definitions})
+        add_builtin_kinds(catalog, ServerContext(objects, controllers is not None), {DEFINITION: definitions})
 
         # The verbs.
         contexts = RequestContexts(clock, randomness)
@@ -158,6 +159,8 @@ class ApiServer:
         )
 
         # The way from a request to its verb.
+        metrics = RequestMetrics(clock)
+        metrics_text = partial(metrics.text, objects, self.hub)
         self._requests = RequestHandler(
             catalog=catalog,
             authentication=self._authentication,
@@ -167,8 +170,9 @@ class ApiServer:
             conversions=conversions,
             contexts=contexts,
             randomness=randomness,
-            endpoints=Endpoints(catalog, OpenApi(catalog, load_types), self.tokens),
+            endpoints=Endpoints(catalog, OpenApi(catalog, load_types), self.tokens, metrics_text),
             verbs=verbs,
+            metrics=metrics,
         )
         self._fault_injection = FaultInjection(faults, clock, self._requests.handle)
 

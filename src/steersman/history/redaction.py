@@ -85,6 +85,11 @@ class SecretMemory:
         self._clean: set[str] = set()
         #: When the young generation is full it becomes the old one, so that values in use stay and others are dropped.
         self._young, self._old = _Generation(), _Generation()
+        self._before_forgetting: Callable[[], None] | None = None
+
+    def before_forgetting(self, action: Callable[[], None]) -> None:
+        """Call a function before values are dropped: texts that are not masked yet could have them."""
+        self._before_forgetting = action
 
     def learn(self, values: Iterable[bytes]) -> None:
         """Remember how to recognise values."""
@@ -98,6 +103,8 @@ class SecretMemory:
     def _add(self, value: bytes, digest: bytes) -> None:
         with self._lock:
             if len(self._young.values) >= _VALUES:
+                if self._before_forgetting is not None:
+                    self._before_forgetting()
                 self._young, self._old = _Generation(), self._young
             self._young.values.add(digest)
             self._clean = set()

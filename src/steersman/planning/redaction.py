@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from secrets import token_bytes
 from typing import Any, Final, TypeVar, cast
 
-from steersman.controller.run.secret_learning import secret_values
+from steersman.controller.recording.secret_learning import secret_values
 from steersman.history.redaction import REMEMBERED, SHORTEST, SecretMemory
 from steersman.json_types import JsonObject
 from steersman.planning.changes import Place

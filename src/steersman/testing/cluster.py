@@ -98,13 +98,16 @@ class Cluster:
     in no virtual time.
     """
 
+    #: The class of the server.
+    server_class: type[ApiServer] = ApiServer
+
     def __init__(self, *, clock: Clock | None = None, seed: int | None = None) -> None:
         self.clock = clock if clock is not None else RealClock()
         self.randomness = Randomness(seed)
         #: Calls webhooks: on this machine over HTTPS, or in this process (see `serve_webhooks`).
         self.webhooks = WebhookCalls(self.clock)
         self._webhook_services: dict[str, str] = {}
-        self.server = ApiServer(
+        self.server = self.server_class(
             clock=self.clock,
             randomness=self.randomness,
             controllers=ControllerOptions(),

@@ -68,6 +68,8 @@ class Lister:
         )
         if options.resource_version == "0" and (lag := self._lag()):
             asked = replace(asked, resource_version=str(max(self._objects.version - lag, 1)), match="Exact")
+        if asked.continue_token or asked.resource_version:
+            self._objects.compact()
         try:
             return self._objects.store.list(served.stored_as, asked)
         except ContinueExpired as error:

@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from steersman.history.records import Reconcile
+from steersman.history.records import Reconcile, ReconcileEnd
 from steersman.manager.metrics.counters import ControllerCounters, Histogram, QueueCounters
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Metrics:
         """Count the reconciles of one controller from now on."""
         self._scrape.controller_counters[name] = ControllerCounters(name, workers)
 
-    def count(self, run: Reconcile) -> None:
+    def count(self, run: Reconcile | ReconcileEnd) -> None:
         """Count one reconcile."""
         counters = self._scrape.controller_counters.get(run.controller)
         if counters is not None:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from steersman.errors import ConfigError
 
-#: New objects after which garbage is collected: that many are a few runs.
-_OBJECTS_PER_COLLECTION = 100_000
+#: New objects after which garbage is collected: that many are ten runs, which still fit into the processor's cache.
+_OBJECTS_PER_COLLECTION = 10_000
 
 #: Python 3.12 itself freezes a few hundred objects when it starts.
 _FROZEN_BY_PYTHON = 1000

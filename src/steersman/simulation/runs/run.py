@@ -85,7 +85,7 @@ def run_plan(
 ) -> Outcome:
     """Run a scenario under a plan from the beginning."""
     run = _Run(world, factory, scenario, plan, invariants, MOST_WRITES)
-    outcome, leaks = world.run(run.run, seed=seed)
+    outcome, leaks = world.run(run.run, seed=seed, is_undisturbed=not plan.faults)
     outcome.leaks = leaks
     for failure in outcome.failures:
         if isinstance(failure.error, NotDeterministic):
@@ -119,6 +119,7 @@ class _Run:
         self._network.has_objects = self._recreation.has_objects
         self._network.recreate = self._recreation.recreate
         self._network.recreate_soon = self._recreation.request
+        self._network.on_strike = world.cluster.server.decide
         self._violations: list[str] = []
         self._lifetimes = Lifetimes(world.known)
 

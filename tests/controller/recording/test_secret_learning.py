@@ -5,7 +5,7 @@ from base64 import b64encode
 
 import pytest
 
-from steersman.controller.run.secret_learning import secret_values
+from steersman.controller.recording.secret_learning import secret_values
 from steersman.kinds.core_v1 import Secret
 from steersman.kinds.events_v1 import Event
 from steersman.manager.operator import Operator

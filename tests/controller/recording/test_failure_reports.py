@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from steersman.controller.context import Context
-from steersman.controller.run.failure_text import LIMIT, failure_text
+from steersman.controller.recording.failure_text import LIMIT, failure_text
 from steersman.errors import Conflict, Invalid, Permanent, Retry
 from steersman.history.redaction import Redactor, SecretMemory
 from steersman.kinds.core_v1 import ConfigMap, Secret
