@@ -4,6 +4,8 @@
   environment forbids that (``PYTHONDONTWRITEBYTECODE``), because compiling them again takes longer than most tests.
 - The collected tests and the modules that they import are a million objects that live until the end. They are frozen,
   so that a garbage collection visits only what the tests create.
+- Some tests wait for processes of their own. One worker more than there are cores works meanwhile, and a worker that is
+  done takes tests from the others, because the longest take as long as a thousand short ones.
 """
 
 import gc
@@ -24,6 +26,22 @@ def unfreeze() -> None:
     global _is_unfrozen  # noqa: PLW0603 - as is the garbage collector
     gc.unfreeze()
     _is_unfrozen = True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Let workers take tests from each other, unless another way was asked for."""
+    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
+        config.option.dist = "worksteal"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """Return the number of workers for ``-n auto``, unless the environment has it."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + 1
 
 
 def pytest_configure() -> None:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 _LOST_LEADERSHIP = 3
 
 
+#: Objects of each kind that the web view plans: a plan shares the CPU and the memory of the operator's pod.
+_PLANNED = "200"
+
+
 class _Unusable(click.ClickException):
     """An argument of the user cannot be used."""
 
@@ -117,18 +121,18 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     chosen = targets or (project_target(option="MODULE:OPERATOR"),)
     operators = [load_operator(target) for target in chosen]
     configure_logging(json=not dev, level=logging.DEBUG if verbose else logging.INFO)
+    cluster = _Cluster(embedded=embedded, kubeconfig=kubeconfig, context=context)
     options = ManagerOptions(
         namespaces=namespaces,
         install_crds=install_crds or embedded,
         probes=None if metrics_port is None else Listen(host=metrics_host, port=metrics_port),
         history=_history(history_port),
-        web_view=_web_view(ui_port, targets) if ui or ui_port else None,
+        web_view=_web_view(ui_port, chosen, cluster, namespaces) if ui or ui_port else None,
         record=dict(zip([one.name for one in operators], chosen, strict=True)) if record else None,
         grace=grace,
         instance=socket.gethostname(),
         webhooks=webhooks.front(operators, is_local=embedded),
     )
-    cluster = _Cluster(embedded=embedded, kubeconfig=kubeconfig, context=context)
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(_run(operators, options, cluster, (lease_namespace or "") if leader_elect else None))
@@ -151,15 +155,21 @@ def _history(port: int | None) -> tuple["Listen", ...]:
     return (Listen(port=HISTORY_PORT if port is None else port),)
 
 
-def _web_view(port: int, targets: tuple[str, ...]) -> "WebViewServing":
+def _web_view(
+    port: int, targets: tuple[str, ...], cluster: "_Cluster", namespaces: tuple[str, ...]
+) -> "WebViewServing":
+    from steersman.cli.plan.page_plans import PagePlans
+    from steersman.clock import RealClock
     from steersman.manager.web_view import WebViewServing
     from steersman.serving.server import Listen
     from steersman.webview.access import AccessRules, new_token
 
+    chosen = [text for name in namespaces for text in ("--namespace", name)]
     return WebViewServing(
         listen=Listen(port=port),
         access=AccessRules(token=new_token()),
-        settings={"operators": " ".join(targets) or project_target()},
+        settings={"operators": " ".join(targets)},
+        plans=PagePlans(lambda: [*targets, *cluster.arguments(), *chosen, "--limit", _PLANNED], RealClock()),
         on_ready=lambda url: click.echo(f"web view: {url}", err=True),
     )
 
@@ -173,6 +183,11 @@ class _Cluster:
         self._embedded = embedded
         self._kubeconfig = kubeconfig
         self._context = context
+
+    def arguments(self) -> list[str]:
+        """Return the options of other commands that name this cluster."""
+        named = {"--kubeconfig": self._kubeconfig and self._kubeconfig.absolute(), "--context": self._context}
+        return [text for option, value in named.items() if value for text in (option, str(value))]
 
     @contextlib.asynccontextmanager
     async def config(self) -> AsyncIterator["ClusterConfig"]:
@@ -194,6 +209,7 @@ class _Cluster:
                 path = Path(directory) / "kubeconfig"
                 path.touch(mode=0o600)
                 path.write_bytes(server.access.kubeconfig())
+                self._kubeconfig = path
                 click.echo(f"Kubernetes API at {server.access.url} (embedded): export KUBECONFIG={path}", err=True)
                 yield ClusterConfig.from_kubeconfig(path)
 
