@@ -105,7 +105,7 @@ class ApiServer:
         #: Failures that tests ask for.
         self.faults = faults = Faults()
 
-        # What is stored, and who is told of changes.
+        # The stored objects, and the listeners to their changes.
         self.objects = objects = objects or ObjectStore(Store(), clock)
         self.hub = WatchHub(objects, clock, lambda: faults.interference)
 
@@ -252,5 +252,5 @@ class ApiServer:
         self._controllers.start()
 
     def expire_history(self) -> None:
-        """Forget all events so far: watches from an older version are told to list again."""
+        """Drop all events so far, so that clients that watch from an older version must list again."""
         self.objects.store.expire_history()

@@ -482,7 +482,7 @@ class Context(Generic[K]):
             return _Unknown()
         record = informer.store.get(key)
         if record is None:
-            # A selective cache shows what it has, but not that something else does not exist.
+            # A cache with a selector proves that its objects exist, but not that others do not exist.
             return _Unknown() if informer.is_selective else None
         if not informer.selection.metadata_only:
             return informer.decode(record)

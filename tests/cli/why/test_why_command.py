@@ -230,5 +230,5 @@ async def test_an_object_without_recordings_says_so(tmp_path: Path) -> None:
             )
         )
         other = await steer("site/a", "--export", str(tmp_path / "a.json"), "--reconcile", "9")
-    assert (none.exit_code, none.stderr) == (1, "steer: no reconcile of it was recorded yet\n")
+    assert (none.exit_code, none.stderr) == (1, "steer: no reconcile of the object has been recorded yet\n")
     assert (other.exit_code, other.stderr) == (1, "steer: reconcile 9 is not recorded; recorded are 3\n")

@@ -143,7 +143,7 @@ async def _cluster(config: "ClusterConfig", found: "Declared | None", *, deploye
 
 
 async def _operator(client: "Client", found: "Declared", *, deployed: bool) -> AsyncIterator["Finding"]:
-    """Check what the operator may do, and how the deployed one is."""
+    """Check the operator's permissions, and the state of its deployment."""
     from steersman.cli.cluster import diagnosis
     from steersman.cli.why.operators import operators_in_cluster
     from steersman.errors import Forbidden

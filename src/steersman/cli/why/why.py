@@ -37,7 +37,7 @@ _SHOWN = 20
 @click.option("--context", metavar="NAME", help="Ask an operator in the cluster of this context.")
 @click.option("--operator-namespace", metavar="NAME", help="Namespace of the operator's pods; default: all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--follow", "-f", is_flag=True, help="Go on with what happens next, until Ctrl-C.")
+@click.option("--follow", "-f", is_flag=True, help="Keep printing new reconciles, until Ctrl-C.")
 @click.option("--save-test", type=_NEW_FILE, help="Write a recorded reconcile as a pytest.")
 @click.option("--export", type=_NEW_FILE, help="Write the recorded reconciles for `steer replay`.")
 @click.option("--reconcile", "number", type=int, metavar="N", help="Number of the reconcile to write.")
@@ -222,7 +222,7 @@ async def _find(question: _Question, operators: list["RunningOperator"]) -> "Obj
 
 
 def _print_lines(lines: Iterable[str], *, err: bool = False) -> None:
-    """Print lines; what objects contain is made harmless for the terminal."""
+    """Print lines with control characters escaped: objects may contain any text."""
     for line in lines:
         click.echo(printable(line), err=err)
 

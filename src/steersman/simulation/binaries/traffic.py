@@ -1,8 +1,8 @@
 """`Traffic`: when an operator in another process is at rest. Pure: the caller has the clock.
 
-From outside nothing tells whether a program works or waits, so rest is the absence of traffic: no request of the
-program and no write to the cluster for some seconds. That is a guess. A program that thinks, or sleeps, for longer than
-that between two requests is taken to be at rest, and its next step of the scenario comes too early. Renewals of
+Whether a program works or waits cannot be seen from outside, so rest means no traffic: no request of the program and no
+write to the cluster for some seconds. That is a guess. A program that computes or sleeps for longer than that between
+two requests counts as at rest, and the next step of the scenario then comes too early. Renewals of
 leadership and events do not count as traffic; the caller leaves them out.
 """
 
@@ -61,6 +61,6 @@ class Traffic:
         return max(self._last + self.quiet - now, 0.0)
 
     def busiest(self, now: float) -> str:
-        """Return what happened most often since the last moment that could have been the begin of a rest."""
+        """Return what happened most often since the last moment at which a rest could have begun."""
         counted = Counter(what for time, what in self._recent if time >= now - 2 * self.quiet)
         return ", ".join(f"{what} ({count} times)" for what, count in counted.most_common(3)) or "nothing"
