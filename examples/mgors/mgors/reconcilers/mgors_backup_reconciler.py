@@ -13,7 +13,7 @@ from mgors.backups import DestinationError, destination_of
 from mgors.connections import Dial, Limit, MemberError
 from mgors.discovery import find_connector, find_members
 from mgors.dump import NotSupportedError, dump
-from mgors.maintenance import release_lease, try_acquire_lease
+from mgors.maintenance import maintenance_of
 from mgors.members import State
 from mgors.s3 import S3Error
 from mgors.settings import Settings
@@ -31,13 +31,13 @@ class MgorsBackupReconciler:
         """Wait for the Lease and for a member; then report that it runs, and in the next reconcile run it."""
         status = backup.status
         if backup.is_finished:
-            await release_lease(backup, ctx)
+            await maintenance_of(backup.spec.cluster_name).end(backup, ctx)
             return
         mgors = await ctx.get(Mgors, backup.spec.cluster_name)
         if mgors is None:
             await _end(backup, ctx, f"the Mgors {backup.spec.cluster_name} does not exist")
             return
-        if not await try_acquire_lease(backup, ctx):
+        if not await maintenance_of(backup.spec.cluster_name).try_begin(backup, ctx):
             ctx.requeue_after(_SOON)
             return
         try:
@@ -84,7 +84,7 @@ class MgorsBackupReconciler:
                 ctx.log.warning("no files are deleted", extra={"error": str(error)})
             except S3Error as error:
                 raise Retry(str(error), after=_LATER) from None
-        await release_lease(backup, ctx)
+        await maintenance_of(backup.spec.cluster_name).end(backup, ctx)
 
 
 def _begin(backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsBackup]) -> None:

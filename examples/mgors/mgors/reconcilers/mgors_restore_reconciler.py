@@ -14,7 +14,7 @@ from mgors.backup_store import store_of
 from mgors.backups import DestinationError
 from mgors.connections import Dial, Limit, MemberError
 from mgors.discovery import find_connector, find_members
-from mgors.maintenance import release_lease, try_acquire_lease
+from mgors.maintenance import maintenance_of
 from mgors.manifest import MANIFEST, DamagedError, read_manifest
 from mgors.members import State
 from mgors.restoring import Progress, Restoring
@@ -45,7 +45,7 @@ class MgorsRestoreReconciler:
             absent = f"Mgors {restore.spec.cluster_name}" if mgors is None else f"backup {restore.spec.backup_name}"
             await _end(restore, ctx, f"the {absent} does not exist or cannot be used")
             return
-        if not await try_acquire_lease(restore, ctx):
+        if not await maintenance_of(restore.spec.cluster_name).try_begin(restore, ctx):
             ctx.requeue_after(_SOON)
             return
         status = restore.status
@@ -133,7 +133,7 @@ async def _release(restore: MgorsRestore, ctx: Context[MgorsRestore]) -> None:
             await (await store_of(backup, ctx, Settings.read(os.environ).backups)).release()
         except DestinationError as error:
             ctx.log.warning("local copies stay", extra={"backup": backup.name, "error": str(error)})
-    await release_lease(restore, ctx)
+    await maintenance_of(restore.spec.cluster_name).end(restore, ctx)
 
 
 def tag_of(restore: MgorsRestore) -> str:
