@@ -1,13 +1,16 @@
 """Backups in a bucket of a real server: versitygw, an S3 gateway to a local folder.
 
-``VERSITYGW_BIN`` or ``PATH`` has it; ``go install github.com/versity/versitygw/cmd/versitygw@v1.8.0`` builds it.
+``make test-databases`` builds it if there is Go. ``VERSITYGW_BIN`` selects another one.
 """
 
 import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,13 +32,14 @@ def _free_port() -> int:
         return int(found.getsockname()[1])
 
 
-@pytest.fixture
-async def bucket(tmp_path: Path) -> Iterator[Bucket]:  # type: ignore[misc]  # an async generator
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[Bucket]:
     """Run the server with an empty bucket."""
-    program = os.environ.get("VERSITYGW_BIN") or shutil.which("versitygw")
+    places = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    program = os.environ.get("VERSITYGW_BIN") or shutil.which("versitygw", path=places)
     if program is None:
         pytest.skip("not run: no S3 server found; set VERSITYGW_BIN")
-    port, root = _free_port(), tmp_path / "s3"
+    port, root = _free_port(), folder / "s3"
     (root / "mongo").mkdir(parents=True)
     command = [program, "--access", "key", "--secret", SECRET, "--port", f"127.0.0.1:{port}", "posix", str(root)]
     found = Bucket(endpoint=f"http://127.0.0.1:{port}", name="mongo", access_key="key", secret_key=SECRET)
@@ -58,9 +62,14 @@ async def _until_it_responds(bucket: Bucket) -> None:
     raise AssertionError("the server does not respond")
 
 
-async def test_objects_are_stored_in_parts_listed_and_deleted(bucket: Bucket, tmp_path: Path) -> None:
+async def test_objects_are_stored_in_parts_listed_and_deleted(tmp_path: Path) -> None:
     """A collection may be larger than the largest single upload."""
-    small = Bucket(endpoint=bucket.endpoint, name="mongo", access_key="key", secret_key=SECRET, part=5 * 2**20)
+    async with serving(tmp_path) as bucket:
+        _store_and_delete(bucket, tmp_path)
+
+
+def _store_and_delete(bucket: Bucket, tmp_path: Path) -> None:
+    small = replace(bucket, part=5 * 2**20)
     content = os.urandom(12 * 2**20)
     (tmp_path / "in").write_bytes(content)
     small.put("a b/ü+1.bson", tmp_path / "in")
@@ -75,12 +84,13 @@ async def test_objects_are_stored_in_parts_listed_and_deleted(bucket: Bucket, tm
     assert caught.value.is_final
 
 
-async def test_a_wrong_secret_key_is_named(bucket: Bucket) -> None:
+async def test_a_wrong_secret_key_is_named(tmp_path: Path) -> None:
     """A retry would not help."""
-    other = Bucket(endpoint=bucket.endpoint, name="mongo", access_key="key", secret_key="other")  # noqa: S106
-    with pytest.raises(S3Error, match="403 SignatureDoesNotMatch") as caught:
-        other.keys("")
-    assert caught.value.is_final
+    async with serving(tmp_path) as bucket:
+        other = replace(bucket, secret_key="other")  # noqa: S106
+        with pytest.raises(S3Error, match="403 SignatureDoesNotMatch") as caught:
+            other.keys("")
+        assert caught.value.is_final
 
 
 def _files(folder: Path) -> list[Path]:
@@ -93,9 +103,9 @@ async def _end_of(testbed: MongodTestbed, kind: type[MgorsBackup | MgorsRestore]
     assert found.status.error == ""
 
 
-async def test_all_data_is_lost_and_restored_from_a_bucket(start: StartTestbed, bucket: Bucket, settings: Path) -> None:
+async def test_all_data_is_lost_and_restored_from_a_bucket(start: StartTestbed, settings: Path, tmp_path: Path) -> None:
     """The operator's volume is only used on the way, and the objects are deleted with the backup."""
-    async with start() as testbed:
+    async with serving(tmp_path) as bucket, start() as testbed:
         client = testbed.cluster.client
         keys = {"AWS_ACCESS_KEY_ID": b"key", "AWS_SECRET_ACCESS_KEY": SECRET.encode()}
         await client.create(Secret(meta("s3", namespace="default"), data=keys))
