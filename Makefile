@@ -151,7 +151,7 @@ $(DATABASES): $(DEV) requirements/databases.txt
 	@$(PIP) --require-hashes -r requirements/databases.txt
 	@touch $@
 
-$(S3): $(DEV)
+$(S3): | $(DEV)
 	@if command -v go >/dev/null; then GOBIN=$(abspath $(BIN)) go install github.com/versity/versitygw/cmd/versitygw@v1.8.0; \
 	else echo "there is no Go: backups in buckets are not tested"; fi
 
