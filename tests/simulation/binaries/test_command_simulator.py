@@ -116,7 +116,7 @@ async def test_a_fault_that_keeps_the_operator_from_rest_ends_after_a_while(tmp_
         cluster.traffic.note(clock.monotonic(), "GET /api/v1/pods")
 
     cluster.end_faults = end_faults
-    cluster.traffic.expect(clock.monotonic())
+    cluster.traffic.expect()
     await cluster.wait_rest()
     assert len(ended) == 1
 
