@@ -1,6 +1,7 @@
 """Shards as ranges of hashed uids."""
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -21,7 +22,7 @@ def test_intervals_cover_every_hash_once_and_agree_with_the_shard(count: int) ->
     intervals = [interval(shard, count) for shard in range(count)]
     assert intervals[0][0] == 0
     assert intervals[-1][1] == 1 << 64
-    assert all(before[1] == after[0] for before, after in zip(intervals, intervals[1:], strict=False))
+    assert all(before[1] == after[0] for before, after in pairwise(intervals))
     chance = Randomness(count)
     for _ in range(200):
         uid = chance.uid()

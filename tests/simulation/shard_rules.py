@@ -148,7 +148,7 @@ class Replica:
     def _begin(self) -> None:
         self._process += 1
         self._identity = f"{self.name}#{self._process}"
-        self._shards = ShardReplica(self._world.shards, lease=_TIMING.lease)
+        self._shards = ShardReplica(self._world.shards, self._identity, lease=_TIMING.lease)
         self._candidate = Candidate(self._identity, _TIMING)
         self._slot: int | None = None
         self._slot_version = 0
@@ -199,7 +199,7 @@ class Replica:
         return self._world.now < self._cut_off_until or self._world.chance.between(0, 1) < 0.03
 
     def _round(self, process: int) -> None:
-        """See what the watch shows, renew or get a slot, then move shards; go on after a pause."""
+        """Receive what the watch shows, renew or get a slot, then move shards; go on after a pause."""
         self._adopt()
         if self._process != process:
             return
@@ -247,7 +247,7 @@ class Replica:
                 slot = free[0]
                 record, version = slots.get(slot, (None, 0))
                 self._candidate = Candidate(self._identity, _TIMING)
-                self._candidate.saw(record, _NEVER)
+                self._candidate.saw(record, _NEVER)  # a silent holder was silent for long enough
                 self._take_slot(process, slot, version)
 
         return received
@@ -272,7 +272,7 @@ class Replica:
             return  # it has another one by now; this one expires
         self._candidate.wrote(record, asked_at=asked_at)
         self._slot, self._slot_version = slot, version
-        self._shards.join(Holder(slot, self._identity))
+        self._shards.join(slot)
         self._adopt()
         if self._process == process:
             self._move(process)
@@ -341,9 +341,7 @@ class Replica:
                 self._shards.checked_slot(slot, "", "", self._world.now)
             else:
                 record, version = stored
-                self._shards.checked_slot(
-                    slot, record.holder, str(version), self._world.now, duration=record.duration
-                )
+                self._shards.checked_slot(slot, record.holder, str(version), self._world.now, duration=record.duration)
         self._decide(process)
 
     def _decide(self, process: int) -> None:

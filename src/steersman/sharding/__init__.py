@@ -7,7 +7,7 @@ who should, and ``replica`` is the state of one replica: what it has seen, which
 A replica holds a *slot* (a Lease that it renews) and, in one common table, shards. Membership only proposes; a
 compare-and-swap of the table decides. A shard is
 
-    free ──take──▶ working ──another replica should have it──▶ leaving ──its runs have ended──▶ drained ──release──▶ free
+    free ──take──▶ working ──another should have it──▶ leaving ──its runs have ended──▶ drained ──release──▶ free
 
 and only in *working* and *leaving* may its holder write, and only while the holder's slot is renewed in time.
 

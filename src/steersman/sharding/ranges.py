@@ -37,7 +37,7 @@ def interval(shard: int, count: int) -> tuple[int, int]:
     return -(-(shard << _BITS) // count), -(-(shard + 1 << _BITS) // count)
 
 
-def check_count(count: int) -> None:
+def check_count(count: object) -> None:
     """Raise ``ValueError`` unless there can be so many shards."""
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_SHARDS:
         raise ValueError(f"shards is a number from 1 to {MAX_SHARDS}, got {count!r}")

@@ -1,8 +1,8 @@
 """`ShardReplica`: one replica of a sharded operator: what it has seen, which shards it holds, what it does next.
 
-The caller reads and writes Leases, and calls the methods in this order: whatever was read (``saw_slot``, ``saw_table``),
-then the slots of ``to_check`` from the server (``checked_slot``), then ``decide``, and writes the table that it returns
-if the stored one still has the version that was seen. All times are of one monotonic clock.
+The caller reads and writes Leases. It calls ``saw_slot`` and ``saw_table`` with whatever it reads; then it reads the
+slots of ``to_check`` from the server, calls ``checked_slot`` with each, then ``decide``, and writes the table that it
+returns if the stored one still has the version that was seen. All times are of one monotonic clock.
 """
 
 from collections.abc import Mapping
@@ -57,9 +57,10 @@ class _Slot(Struct):
 class ShardReplica:
     """One process of a sharded operator."""
 
-    def __init__(self, count: int, *, lease: float) -> None:
+    def __init__(self, count: int, identity: str, *, lease: float) -> None:
         check_count(count)
         self._count = count
+        self._identity = identity
         self._lease = lease
         #: This replica, while it has a slot.
         self.me: Holder | None = None
@@ -77,9 +78,9 @@ class ShardReplica:
 
     # What it has seen.
 
-    def join(self, holder: Holder) -> None:
+    def join(self, slot: int) -> None:
         """Record that this replica has a slot."""
-        self.me = holder
+        self.me = Holder(slot, self._identity)
 
     def saw_slot(self, slot: int, holder: str, version: str, now: float, *, duration: float = 0.0) -> None:
         """Record the Lease of a slot; only a change starts a new waiting time. Without a Lease the version is empty."""
@@ -103,6 +104,8 @@ class ShardReplica:
                 self._gone_at = now
         elif self._version and not is_newer(version, self._version):
             return
+        else:
+            self._gone_at = None
         self._table, self._version = table, version
         mine = table.held_by(self.me) if table is not None and self.me is not None else frozenset[int]()
         for shard in self._holds.keys() - mine:
@@ -149,22 +152,28 @@ class ShardReplica:
 
     @property
     def problem(self) -> str:
-        """Why this replica takes no shard: other replicas divide the objects in another way; empty if it may."""
-        if self._table is None or self._table.count == self._count:
+        """Why this replica takes no shard: other replicas divide the objects in another way; empty if it may.
+
+        It must not have a slot then: the others would leave shards to it.
+        """
+        if self._table is None or self._table.count == self._count or all(map(self._is_free, self._table.holders)):
             return ""
         return f"other replicas still work with {self._table.count} shards, this one has {self._count}"
 
     def members(self) -> dict[int, str]:
         """Return the identity of the replica in each slot, this one included."""
-        found = {slot: known.holder for slot, known in self._slots.items() if known.holder and not known.is_silent}
+        slots = ((slot, known) for slot, known in self._slots.items() if slot < self._count)
+        found = {slot: known.holder for slot, known in slots if known.holder and not known.is_silent}
         if self.me is not None:
             found[self.me.slot] = self.me.identity
         return found
 
     def free_slots(self) -> list[int]:
-        """Return slots that this replica may try to get, those without a holder first."""
-        free = [slot for slot in range(self._count) if (known := self._slots.get(slot)) is None or not known.holder]
-        return free + [slot for slot, known in sorted(self._slots.items()) if known.holder and known.is_silent]
+        """Return slots that this replica may try to get: its own after a lost response, free ones, silent ones."""
+        known = {slot: self._slots.get(slot) for slot in range(self._count)}
+        own = [slot for slot, one in known.items() if one is not None and one.holder == self._identity]
+        free = [slot for slot, one in known.items() if one is None or not one.holder]
+        return [*own, *free, *(slot for slot, one in known.items() if one is not None and one.is_silent and one.holder)]
 
     # What it does next.
 
@@ -213,9 +222,7 @@ class ShardReplica:
             return Assignment.empty(self._count) if self._version is not None and is_settled else None
         if table.count == self._count:
             return table
-        if all(self._is_free(holder) for holder in table.holders):
-            return Assignment(Assignment.empty(self._count).holders, table.versions)
-        return None
+        return None if self.problem else Assignment(Assignment.empty(self._count).holders, table.versions)
 
     def _is_free(self, holder: Holder | None) -> bool:
         """Return whether a shard may be taken from its holder: a read of its slot after the table shows it gone."""
