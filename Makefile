@@ -2,15 +2,17 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+DEMO   := $(VENV)/.demo-installed
 DEV    := $(VENV)/.dev-installed
 BENCH  := $(VENV)/.bench-installed
 DATABASES := $(VENV)/.databases-installed
 WEB    := $(VENV)/.web-installed
+SITE   := $(VENV)/.site-installed
 WORKERS ?= auto
 PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" pyproject.toml
 # Dependency groups of pyproject.toml that are installed on top of dev.
-EXTRA_GROUPS := bench databases web
+EXTRA_GROUPS := bench databases web site
 
 .DEFAULT_GOAL := help
 
@@ -21,12 +23,12 @@ SECONDS ?= 300
 PYTHONS ?= 3.12 3.13 3.14
 TESTS ?= tests/objects tests/schema tests/structural tests/cel tests/secrets tests/controller tests/testing
 
-.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs report lock clean
+.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs site report sbom rehearse-release lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-demo: $(DEV) ## Show the best of Steersman, without a cluster; ends by itself
+demo: $(DEMO) ## Show the best of Steersman, without a cluster; ends by itself
 	@$(BIN)/python -m tools.demo
 
 test: $(DEV) ## Run all tests
@@ -42,9 +44,10 @@ test-web: $(WEB) ## Test the web view in a real Chromium, which it installs if i
 	@command -v chromium >/dev/null || tools/install_chromium.sh
 	STEERSMAN_WEB=1 $(BIN)/pytest -q -n $(WORKERS) tests/webview
 
-screenshots: $(WEB) ## Write the pictures of the web view in docs/images
+screenshots: $(WEB) ## Write the pictures of the web view and of steer dev in docs/images
 	@command -v chromium >/dev/null || tools/install_chromium.sh
 	$(BIN)/python -m tools.screenshots
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m tools.terminal_picture
 
 check: $(DEV) ## Lint, format check, types, import rules
 	$(BIN)/ruff check .
@@ -103,17 +106,28 @@ pictures: $(DEV) ## Draw the pictures of docs/architecture.md
 docs: $(DEV) ## Run the code of the guides as tests
 	$(BIN)/pytest -q docs README.md
 
+site: $(SITE) ## Build the documentation site in build/site; a broken link is an error
+	$(BIN)/python -m tools.site
+
 report: $(DEV) ## Write the tables of docs/apiserver.md from replayed recordings
 	$(BIN)/python -m tools.apiserver_report
 
+sbom: $(DEV) ## Write the list of vendored libraries that is part of every wheel
+	$(BIN)/python -m tools.sbom
+
+rehearse-release: $(DEV) ## Do everything of a release except publishing: build twice, install by name, try (needs network)
+	@$(BIN)/python -m tools.rehearse_release
+
 lock: $(DEV) ## Renew the hash-locked requirement files (needs network)
-	$(COMPILE) --group dev -o requirements/dev.txt
-	@# The other files hold only the packages that dev.txt lacks, so each hash is in one file.
-	for group in $(EXTRA_GROUPS); do \
-		$(COMPILE) --group dev --group $$group --constraint requirements/dev.txt -o requirements/$$group.txt \
-			$$(sed -nE 's/^([a-z0-9._-]+)==.*/--no-emit-package \1/p' requirements/dev.txt) && \
-		{ echo "-r dev.txt"; sed '/^$$/,$$d' requirements/$$group.txt; } > requirements/$$group.new && \
+	$(COMPILE) --group demo -o requirements/demo.txt
+	@# Each file holds only the packages that the files below it lack, so each hash is in one file.
+	bases=demo; for group in dev $(EXTRA_GROUPS); do \
+		files=$$(printf 'requirements/%s.txt ' $$bases); \
+		$(COMPILE) --group dev --group $$group $$(printf -- '--constraint %s ' $$files) -o requirements/$$group.txt \
+			$$(sed -nE 's/^([a-z0-9._-]+)==.*/--no-emit-package \1/p' $$files) && \
+		{ echo "-r $${bases##* }.txt"; sed '/^$$/,$$d' requirements/$$group.txt; } > requirements/$$group.new && \
 		mv requirements/$$group.new requirements/$$group.txt || exit 1; \
+		bases="demo dev"; \
 	done
 
 clean: ## Remove the virtual environment and caches
@@ -124,9 +138,13 @@ $(VENV)/bin/python:
 	@echo "setting up $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
-$(DEV): $(VENV)/bin/python requirements/dev.txt pyproject.toml
-	@$(PIP) --require-hashes -r requirements/dev.txt
+$(DEMO): $(VENV)/bin/python requirements/demo.txt pyproject.toml
+	@$(PIP) --require-hashes -r requirements/demo.txt
 	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(DEV): $(DEMO) requirements/dev.txt
+	@$(PIP) --require-hashes -r requirements/dev.txt
 	@touch $@
 
 $(BENCH): $(DEV) requirements/bench.txt
@@ -139,4 +157,8 @@ $(DATABASES): $(DEV) requirements/databases.txt
 
 $(WEB): $(DEV) requirements/web.txt
 	@$(PIP) --require-hashes -r requirements/web.txt
+	@touch $@
+
+$(SITE): $(DEV) requirements/site.txt
+	@$(PIP) --require-hashes -r requirements/site.txt
 	@touch $@

@@ -25,6 +25,8 @@ from steersman.objects.resource import KubeObject
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 
+pytest_plugins = ["tests.support.suite_process"]
+
 # A machine that does other things too must not fail a test: how long an example takes says nothing.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 if settings.get_current_profile_name() == "default":

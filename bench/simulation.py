@@ -9,7 +9,7 @@ from time import process_time
 from bench._results import Results
 from bench.ten_writes import make_operator, rollout
 from steersman.simulation import simulate
-from steersman.simulation.instances import OperatorSource
+from steersman.simulation.runs.instances import OperatorSource
 
 _ROUNDS = 3
 _OPERATORS: dict[str, OperatorSource] = {

@@ -12,8 +12,8 @@ from multiprocessing import get_context
 from time import perf_counter
 from typing import NamedTuple
 
-from steersman.simulation.process_settings import rare_garbage_collection
-from steersman.simulation.workers import available_cores
+from steersman.simulation.runs.process_settings import rare_garbage_collection
+from steersman.simulation.runs.workers import available_cores
 from tests.simulation.lease_model import play
 from tests.simulation.lease_rules import play_rules
 

@@ -46,7 +46,7 @@ class Result:
 
     title: str
     sequences: int = 0
-    answers: int = 0
+    responses: int = 0
     #: Number of responses that differ, keyed by reason.
     different: Counter[str] = field(default_factory=Counter)
 
@@ -61,7 +61,7 @@ def _builtin(name: str) -> Callable[[], Iterable[RecordedSequence]]:
 
 RECORDINGS = (
     Recording("requests to custom resources", "requests", lambda: [recordings.single_requests()]),
-    Recording("what kubectl sends", "kubectl", lambda: [recordings.kubectl_requests()]),
+    Recording("requests of kubectl", "kubectl", lambda: [recordings.kubectl_requests()]),
     Recording("updates", "update", _patches("update")),
     Recording("merge patches", "merge_patch", _patches("merge_patch")),
     Recording("JSON patches", "json_patch", _patches("json_patch")),
@@ -69,10 +69,10 @@ RECORDINGS = (
     Recording("server-side apply, custom resources", "apply_custom", _patches("apply_custom")),
     Recording("server-side apply, built-in kinds", "apply_builtin", _patches("apply_builtin")),
     Recording("defaults of built-in kinds", "defaults", _builtin("defaults")),
-    Recording("refusals of built-in kinds", "validation", _builtin("validation")),
+    Recording("validation errors of built-in kinds", "validation", _builtin("validation")),
     Recording("tables of built-in kinds", "tables", _builtin("tables")),
-    Recording("life of objects", "lifecycle", _builtin("lifecycle")),
-    Recording("life of objects, with controllers", "lifecycle", _builtin("lifecycle"), controlled=True),
+    Recording("lifecycle of objects", "lifecycle", _builtin("lifecycle")),
+    Recording("lifecycle of objects, with controllers", "lifecycle", _builtin("lifecycle"), controlled=True),
     Recording("access control", "authz", _builtin("authz")),
     Recording("HTTP: paths, media types, broken bodies", "http", _builtin("http")),
 )
@@ -96,7 +96,7 @@ async def replay(recording: Recording) -> Result | None:
     result = Result(recording.title)
     for sequence in sequences:
         result.sequences += 1
-        result.answers += len(sequence.steps)
+        result.responses += len(sequence.steps)
         for place in await Replay(sequence).run():
             if not place.startswith("setup"):
                 result.different[reason_of(recording, sequence, place)] += 1
@@ -116,22 +116,22 @@ def render(results: Sequence[Result], resources: Iterable[ServedResource]) -> st
     reasons: Counter[str] = Counter()
     for result in results:
         reasons.update(result.different)
-    told = [
-        (result.title, result.sequences, result.answers, result.answers - result.different.total())
+    compared = [
+        (result.title, result.sequences, result.responses, result.responses - result.different.total())
         for result in results
     ]
     lines = [
-        "### Answers compared with a real server's",
+        "### Responses compared with those of a real server",
         "",
-        *_table(("recorded on kube-apiserver v1.36.4", "sequences", "answers", "answered alike"), told),
+        *_table(("recorded on kube-apiserver v1.36.4", "sequences", "responses", "equal"), compared),
         "",
-        "### Answers that differ, and why",
+        "### Responses that differ, and why",
         "",
-        *_table(("answers", "reason"), ((count, reason) for reason, count in _ordered(reasons))),
+        *_table(("responses", "reason"), ((count, reason) for reason, count in _ordered(reasons))),
         "",
         "### Resources",
         "",
-        *_table(("group and version", "resources", "parts of objects"), _resources(resources)),
+        *_table(("group and version", "resources", "subresources"), _resources(resources)),
     ]
     return "\n".join(lines)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 from steersman.simulation import simulate
-from steersman.simulation.instances import OperatorSource
-from steersman.simulation.workers import available_cores
+from steersman.simulation.runs.instances import OperatorSource
+from steersman.simulation.runs.workers import available_cores
 from steersman.testing import Cluster, Scenario
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

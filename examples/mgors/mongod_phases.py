@@ -14,7 +14,9 @@ from steersman.kinds.core_v1 import PersistentVolumeClaim, Pod, Secret
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec
 from mgors.api.mgors_v1 import BackupPlan, Storage, Unsafe
-from mgors.connections import Connector, MemberError
+from mgors.connections import MemberError
+from mgors.keyfile import Keyfile
+from mgors.pod_template import KEYFILE
 
 #: Number of documents before the phase.
 BEFORE = 100
@@ -148,7 +150,7 @@ async def lose_one_disk(testbed: MongodTestbed) -> None:
     [lost, *_] = testbed.secondaries
     [host] = [one.host for one in testbed.mgors.status.replica_set if one.name == lost]
     testbed.lose_disk(lost)
-    connector = Connector(testbed.secret("shop-keyfile")["keyfile"])
+    connector = testbed.connector()
 
     async def has_all() -> bool:
         try:
@@ -253,6 +255,21 @@ async def lose_all_disks_and_restore(testbed: MongodTestbed) -> None:
     await testbed.until_ready(1, TIMEOUT)
 
 
+async def rotate_keyfile(testbed: MongodTestbed) -> None:
+    """Replace the key that members share, which replaces the pod twice."""
+    before = testbed.secret(f"{NAME}-keyfile")["keyfile"]
+    await testbed.patch({"auth": {"keyfileRevision": "2"}})
+
+    def is_rotated() -> bool:
+        text = testbed.secret(f"{NAME}-keyfile")["keyfile"]
+        mark = Keyfile.parse(text, "2").mark
+        marks = {pod.annotations.get(KEYFILE) for pod in testbed.cluster.list(Pod)}
+        return before not in text and marks == {mark}
+
+    await testbed.until(is_rotated, TIMEOUT)
+    await testbed.until_ready(1, TIMEOUT)
+
+
 _RECONFIG = ("replSetReconfig", "/status")
 PHASES = [
     Phase(
@@ -278,6 +295,9 @@ PHASES = [
     Phase(name="features", members=1, run=raise_features, crashes=("setFeatureCompatibilityVersion 6.0",)),
     Phase(name="pause", members=1, run=pause_and_resume, has_writer=False, crashes=("/statefulsets/shop", "/status")),
     Phase(name="users", members=1, run=change_users, crashes=("createUser app", "updateUser app", "dropUser app")),
+    Phase(
+        name="keyfile", members=1, run=rotate_keyfile, crashes=("/secrets/shop-keyfile", "/pods/shop-0", "updateUser")
+    ),
     Phase(name="disk lost", run=lose_one_disk, crashes=()),
     Phase(name="moved", run=change_address, crashes=_RECONFIG),
     Phase(

@@ -19,7 +19,7 @@ from pymongo.read_concern import ReadConcern
 from steersman import meta
 from steersman.concurrency import background
 from steersman.errors import WaitTimeout
-from steersman.kinds.core_v1 import Pod, Secret
+from steersman.kinds.core_v1 import ConfigMap, Pod, Secret
 from steersman.kinds.events_v1 import Event
 from steersman.localcluster import PodFaults, ProcessNode, ProcessNodeOptions, local_operators
 from steersman.testing import Cluster
@@ -27,7 +27,9 @@ from steersman.testing import Cluster
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors, MgorsSpec
+from mgors.connections import Connector
 from mgors.consent import FORCE
+from mgors.keyfile import Keyfile
 from mgors.main import operator
 
 NAME = "shop"
@@ -170,6 +172,10 @@ class MongodTestbed:
         [found] = [secret for secret in self.cluster.list(Secret) if secret.name == name]
         return {key: value.decode() for key, value in (found.data or {}).items()}
 
+    def connector(self) -> Connector:
+        """Return a connector to the members, with the current key."""
+        return Connector(Keyfile.parse(self.secret(f"{NAME}-keyfile")["keyfile"]))
+
     def users(self) -> list[str]:
         """Return the users that have a connection string."""
         name = f"{NAME}-connection"
@@ -180,12 +186,22 @@ class MongodTestbed:
         """Connect as an application does, with its connection string."""
         uri = self.secret(f"{NAME}-connection")[user]
         client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
-            uri, w="majority", wtimeoutMS=20_000, serverSelectionTimeoutMS=20_000, retryWrites=True
+            uri, w="majority", wtimeoutMS=20_000, serverSelectionTimeoutMS=20_000, retryWrites=True, **self._trust(uri)
         )
         try:
             yield client
         finally:
             await client.close()
+
+    def _trust(self, uri: str) -> dict[str, Any]:
+        """Return the options of a client that trusts the authorities of the ConfigMap."""
+        if "tls=true" not in uri:
+            return {}
+        [found] = [one for one in self.cluster.list(ConfigMap) if one.name == f"{NAME}-ca"]
+        file = self.down / "ca.crt"
+        file.write_text((found.data or {})["ca.crt"])
+        # Hosts are addresses here, and certificates have DNS names.
+        return {"tlsCAFile": str(file), "tlsAllowInvalidHostnames": True}
 
     async def write(self, first: int, count: int) -> None:
         """Write documents that a majority acknowledges."""

@@ -16,12 +16,14 @@ from steersman.history.records import (
     FieldChange,
     KeyPhase,
     KeyState,
+    LeadershipChange,
     ObjectName,
     ObjectView,
     Read,
     Reconcile,
     Result,
     Verb,
+    WebhookCall,
     WriteRecord,
 )
 
@@ -182,3 +184,44 @@ def test_a_start_of_the_operator_is_one_cause_however_many_objects_it_found() ->
     run = replace(RUN, causes=(CauseRecord(CauseType.EXISTS, SITE), CauseRecord(CauseType.EXISTS, POD)))
     lines = explain(replace(VIEW, reconciles=(run,)), NOW)
     assert lines[3].endswith("reconcile 7, 4.1 ms, because the operator has just started")
+
+
+def test_reviews_and_leadership_stand_in_the_timeline_where_they_happened() -> None:
+    """A gap in the runs, or a rejected change, is explained by what happened between them."""
+    review = WebhookCall(
+        webhook="/validate-custompod", started=NOW - timedelta(seconds=2), seconds=0.003, status=200, operation="UPDATE"
+    )
+    view = replace(
+        VIEW,
+        reconciles=(RUN,),
+        reviews=(
+            replace(review, is_allowed=True),
+            replace(review, started=NOW - timedelta(seconds=1), is_allowed=False, message="spec.replicas: too many."),
+            replace(review, started=NOW - timedelta(milliseconds=50), status=499),
+        ),
+        leadership=(
+            LeadershipChange(at=NOW - timedelta(seconds=3), is_leader=True, lease="shop/shop"),
+            LeadershipChange(at=NOW, is_leader=False, lease="shop/shop", reason="stopping"),
+        ),
+    )
+    assert explain(view, NOW)[3:] == [
+        "10:37:52.200  the operator began to lead (shop/shop)",
+        "10:37:53.200  review of UPDATE by /validate-custompod, 3.0 ms: allowed",
+        "10:37:54.200  review of UPDATE by /validate-custompod, 3.0 ms: denied: spec.replicas: too many",
+        "10:37:55.102  reconcile 7, 4.1 ms",
+        "                wrote nothing",
+        "10:37:55.150  review of UPDATE by /validate-custompod, 3.0 ms: no answer (HTTP 499)",
+        "10:37:55.200  the operator ceased to lead (shop/shop): stopping",
+    ]
+
+
+def test_the_reviews_of_an_object_that_was_never_created_are_shown() -> None:
+    """A user asks for an object that a webhook has rejected: that is the answer."""
+    denied = WebhookCall(
+        webhook="/validate", started=NOW, seconds=0.001, status=200, is_allowed=False, operation="CREATE", message="no"
+    )
+    assert explain(replace(VIEW, exists=False, reviews=(denied,)), NOW) == [
+        "CustomPod default/a does not exist, or the operator does not watch it.",
+        "",
+        "10:37:55.200  review of CREATE by /validate, 1.0 ms: denied: no",
+    ]

@@ -2,13 +2,16 @@
 
 from base64 import b64encode
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from steersman import Blocked, Context, Model, Operator, Permanent, Resource, Retry, Status, custom_resource, meta
+from steersman.history import redaction
 from steersman.history.explanation import explain, sentence
-from steersman.history.records import CauseType, KeyPhase, ObjectName, Result, Verb
+from steersman.history.records import CauseType, KeyPhase, LeadershipChange, ObjectName, Result, Verb, WebhookCall
+from steersman.history.state import WebhookState
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.manager.manager import Manager
 from steersman.testing import Cluster
@@ -290,3 +293,61 @@ async def test_a_request_for_a_missing_object_is_answered(cluster: Cluster, kind
         seen = manager.introspection.view(ObjectName(kind, "default", "b"))
     assert not seen.exists
     assert seen.reconciles == ()
+
+
+async def test_a_record_is_made_before_its_secrets_are_forgotten(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records are made when they are read, and only so many values of Secrets are remembered until then."""
+    monkeypatch.setattr(redaction, "_VALUES", 3)
+    operator = Operator("pages")
+    operator.permit(Secret, "get")
+
+    @operator.reconciler(Page, owns=[ConfigMap])
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        if page.name == "reads":
+            await ctx.get(Secret, page.spec.text)
+        else:
+            await ctx.apply(ConfigMap(meta(page.name), data={"text": f"{CANARY}, {page.spec.copies}"}))
+
+    async with cluster.running(operator) as manager:
+        for number, value in enumerate((CANARY, *(f"another-value-{one}" for one in range(9)))):
+            await cluster.client.create(Secret(meta(f"s-{number}", namespace="default"), data={"key": value.encode()}))
+        reads = await cluster.client.create(Page(meta("reads", namespace="default"), PageSpec(text="s-0")))
+        await cluster.settle()
+        quotes = await cluster.client.create(Page(meta("quotes", namespace="default")))
+        await cluster.settle()
+        await cluster.client.patch(quotes, {"spec": {"copies": 2}})
+        await cluster.settle()
+        for number in range(1, 10):
+            await cluster.client.patch(reads, {"spec": {"text": f"s-{number}"}})
+            await cluster.settle()
+        runs = view(manager, "quotes").reconciles
+    [change] = [
+        change for one in runs for write in one.writes for change in write.changes if change.path == "data.text"
+    ]
+    assert (change.before, change.after) == ("<secret>, 1", "<secret>, 2")
+
+
+async def test_reviews_and_leadership_are_part_of_what_is_known_of_an_object(cluster: Cluster) -> None:
+    """They explain a change that did not happen, and a time without runs."""
+    async with cluster.running(page_operator()) as manager:
+        await cluster.client.create(Page(meta("a", namespace="default")))
+        await cluster.settle()
+        began = view(manager, "a").reconciles[0].started
+        for number, at in ((1, -3), (2, -2), (3, 2)):
+            change = LeadershipChange(at=began + timedelta(seconds=at), is_leader=number != 2, lease="n/pages")
+            manager.history.add_leadership(change)
+        for name, is_allowed in (("a", True), ("other", True), ("rejected", False)):
+            about = ObjectName("Page", "default", name, "example.com")
+            review = WebhookCall(
+                webhook="/validate", started=began, seconds=0.5, status=200, object=about, is_allowed=is_allowed
+            )
+            manager.history.add_call(review)
+        manager.history.add_call(WebhookCall(webhook="/validate", started=began, seconds=2.0, status=499))
+        known, rejected = view(manager, "a"), view(manager, "rejected")
+        assert [one.object.name for one in known.reviews if one.object is not None] == ["a"]
+        assert [(one.at - began).total_seconds() for one in known.leadership] == [-2, 2]
+        assert (rejected.exists, len(rejected.reviews)) == (False, 1)
+        [webhook] = manager.introspection.overview().webhooks
+    assert webhook == WebhookState(webhook="/validate", reviews=4, denied=1, failed=1, slowest=2.0, last=began)

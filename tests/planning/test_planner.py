@@ -25,12 +25,13 @@ from steersman import (
 )
 from steersman.apiserver.resources.request_context import User
 from steersman.client import Ref, has_condition
-from steersman.errors import ConfigError, Forbidden, NotFound, WaitTimeout
+from steersman.errors import ApiError, ConfigError, Forbidden, NotFound, WaitTimeout
 from steersman.history.records import Result
 from steersman.kinds.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret, Service
 from steersman.kinds.events_v1 import Event
 from steersman.manager.definitions import definitions_of
 from steersman.manager.process.logs import quiet_logs
+from steersman.objects.resource import resource_of
 from steersman.planning import Plan, PlanOptions, make_plan
 from steersman.planning.document import plan_document
 from steersman.planning.plan import Action
@@ -473,7 +474,7 @@ class Unreadable:
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Reject reads of one object, and answer every other request."""
-        if request.method == "GET" and self._path in request.target:
+        if request.method == "GET" and self._path in f"{request.target}?":
             status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}
             exchange.respond(Response(403, [("content-type", "application/json")], json.dumps(status).encode()))
             return None
@@ -527,13 +528,244 @@ async def test_objects_are_chosen_by_name_label_and_number(cluster: Cluster) -> 
     assert await names() == ["a", "b", "c"]
     assert await names(objects=(("page", "a"), ("pages", "c"))) == ["a", "c"]
     assert await names(selector="tier=web") == ["b"]
+    await cluster.client.create(Namespace(meta("other")))
     assert await names(namespaces=("other",)) == []
+    assert await names(namespaces=("default", "other"), limit=1, objects=(("page", "a"), ("page", "c"))) == ["a"]
     for name, said in (("page/z", "there is no such object"), ("pod/a", "does not reconcile 'pod', only Page")):
         with pytest.raises(ConfigError, match=said):
             await names(objects=(tuple(name.split("/")),))
     limited = await cluster.plan(page_operator(), options=PlanOptions(limit=2))
     assert (len(limited.objects), limited.left_out) == (2, 1)
     assert "2 objects (1 left out) planned" in str(limited)
+
+
+async def test_a_namespace_that_does_not_exist_ends_the_plan(cluster: Cluster) -> None:
+    """A misspelled namespace has nothing to do, which looks like success."""
+    await create(cluster, page())
+    with pytest.raises(ConfigError, match="namespace 'nowhere' does not exist"):
+        await cluster.plan(page_operator(), options=PlanOptions(namespaces=("nowhere",)))
+
+
+async def test_a_namespace_that_may_not_be_read_is_planned(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Few users may read namespaces; that one cannot be read does not mean that it does not exist."""
+    await create(cluster, page())
+    transport = InMemoryTransport(Unreadable(cluster.server, "/api/v1/namespaces/default?"), clock=fake_clock)
+    options = PlanOptions(namespaces=("default",), offline=True, definitions=False)
+    plan = await make_plan([page_operator()], transport, options, clock=fake_clock, pause=fake_clock.settle)
+    assert lines(plan) == ["create ConfigMap default/a-0", "change Page default/a"]
+    await transport.close()
+
+
+async def test_a_selection_without_objects_is_named(cluster: Cluster) -> None:
+    """As kubectl does: there is nothing to do, and the text says why."""
+    await create(cluster, page())
+    options = PlanOptions(namespaces=("default",), selector="tier=none")
+    plan = await cluster.plan(page_operator(), options=options)
+    assert plan.exit_code == 0
+    assert "there is nothing to plan: no Page with labels tier=none in namespace default" in str(plan)
+
+
+# What becomes of an object.
+
+
+def scripted_operator(name: str = "scripted") -> Operator:
+    """Return an operator that replaces, repeats and takes back what it writes."""
+    operator = Operator(name)
+
+    @operator.reconciler(Page)
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        found = await ctx.client.try_get(ConfigMap, "kept", page.namespace)
+        if found is not None and found.data.get("text") != page.spec.text:
+            await ctx.client.delete(found)
+            await ctx.client.create(ConfigMap(meta("kept", page.namespace), data={"text": page.spec.text}))
+        toggled = await ctx.client.get(ConfigMap, "toggled", page.namespace)
+        await ctx.client.patch(toggled, {"metadata": {"labels": {"a": "b"}}})
+        await ctx.client.patch(toggled, {"metadata": {"labels": {"a": None}}})
+        scratch = await ctx.client.create(ConfigMap(meta("scratch", page.namespace)))
+        await ctx.client.delete(scratch)
+        same = await ctx.client.get(ConfigMap, "same", page.namespace)
+        await ctx.client.patch(same, {"data": {"x": "y"}})
+
+    return operator
+
+
+async def test_an_object_that_is_deleted_and_created_again_is_replaced(cluster: Cluster) -> None:
+    """A change of its uid says that only to a reader who knows what a uid is; what belongs to it is lost."""
+    await create(cluster, page(text="new"))
+    await cluster.client.create(ConfigMap(meta("kept"), data={"text": "old"}))
+    await cluster.client.create(ConfigMap(meta("same"), data={"x": "y"}))
+    await cluster.client.create(ConfigMap(meta("toggled", labels={"b": "c"})))
+    plan = await cluster.plan(scripted_operator())
+    [change] = [change for change in plan.all_changes if change.object.kind == "ConfigMap"]
+    assert (change.action, str(change.object)) == (Action.REPLACE, "ConfigMap default/kept")
+    assert [str(field) for field in change.fields] == ["data.text old → new"]
+    text = str(plan).splitlines()
+    assert text[1:3] == [
+        "  -/+ ConfigMap kept  replaced: deleted and created again",
+        "                      data.text  old → new",
+    ]
+    assert "0 creates, 1 change, 0 deletes, 1 replace." in str(plan)
+    assert plan_document(plan)["summary"]["replaces"] == 1
+    assert plan_document(plan)["objects"][0]["changes"][0]["action"] == "replace"
+
+
+async def test_writes_that_change_nothing_are_counted_and_named(cluster: Cluster) -> None:
+    """They load the server in each reconcile, and may be a mistake; the objects that differ do not show them."""
+    await create(cluster, page(text="new"))
+    await cluster.client.create(ConfigMap(meta("same"), data={"x": "y"}))
+    await cluster.client.create(ConfigMap(meta("toggled", labels={"b": "c"})))
+    plan = await cluster.plan(scripted_operator())
+    assert lines(plan) == ["change Page default/a"]
+    assert [(str(one.object), one.count, one.is_reverted) for one in plan.no_ops] == [
+        ("ConfigMap default/same", 1, False),
+        ("ConfigMap default/scratch", 2, True),
+        ("ConfigMap default/toggled", 1, True),
+    ]
+    assert str(plan).splitlines()[-1] == (
+        "4 writes change nothing: ConfigMap default/same, ConfigMap default/scratch (changed back), "
+        "ConfigMap default/toggled (changed back)."
+    )
+    document = plan_document(plan)
+    assert document["summary"]["writesWithoutEffect"] == 4
+    assert document["objects"][0]["writesWithoutEffect"][0] == {
+        "kind": "ConfigMap",
+        "namespace": "default",
+        "name": "same",
+        "count": 1,
+        "isReverted": False,
+    }
+
+
+async def test_an_operator_at_rest_applies_its_children_once(cluster: Cluster) -> None:
+    """A new process does not know what an older one has applied: that is a write, and no change."""
+    await create(cluster, page(copies=2))
+    async with cluster.running(page_operator()):
+        await cluster.settle()
+    plan = await cluster.plan(page_operator())
+    assert plan.is_empty
+    assert str(plan).splitlines()[-1] == "2 writes change nothing: ConfigMap default/a-0, ConfigMap default/a-1."
+
+
+async def test_reconcilers_of_one_name_are_kept_apart(cluster: Cluster) -> None:
+    """Two operators may call their reconcilers alike, and reconcile the same objects."""
+
+    def named(child: str) -> Operator:
+        operator = Operator(child)
+
+        @operator.reconciler(Page)
+        async def reconcile(page: Page, ctx: Context[Page]) -> None:
+            await ctx.apply(ConfigMap(meta(child), data={"a": page.name}))
+            await ctx.external_write("dns", f"announce {child}", done_nothing)
+
+        return operator
+
+    async def done_nothing() -> None:
+        raise AssertionError("it is made")
+
+    await create(cluster, page())
+    plan = await cluster.plan(named("one"), named("two"))
+    children = [
+        [change.object.name for change in one.changes if change.object.kind == "ConfigMap"] for one in plan.objects
+    ]
+    assert children == [["one"], ["two"]]
+    assert [[call.description for call in one.calls] for one in plan.objects] == [["announce one"], ["announce two"]]
+
+
+# Proposals.
+
+
+async def test_a_plan_is_made_as_if_a_change_were_applied(cluster: Cluster) -> None:
+    """Before a person applies a change: what would the operator do then? The change itself is not the operator's."""
+    operator = page_operator()
+    await create(cluster, page(), page("b"))
+    async with cluster.running(operator):
+        await cluster.settle()
+    edited = (await cluster.client.get(resource_of(Page).gvk, "a")).content
+    edited["spec"]["copies"] = 2
+    new = {"apiVersion": "planning.example.com/v1", "kind": "Page", "metadata": {"name": "c"}, "spec": {"text": "y"}}
+    version = cluster.server.objects.version
+    plan = await cluster.plan(operator, options=PlanOptions(proposed=(edited, new)))
+    assert cluster.server.objects.version == version
+    assert [f"{one.action} {one.object}" for one in plan.proposed] == ["change Page default/a", "create Page default/c"]
+    assert [str(field) for field in plan.proposed[0].fields] == ["spec.copies 1 → 2"]
+    assert lines(plan) == [
+        "create ConfigMap default/a-1",
+        "change Page default/a",
+        "create ConfigMap default/c-0",
+        "change Page default/c",
+    ]
+    assert not [field for field in plan.all_changes[1].fields if field.path.startswith("spec")]
+    assert str(plan).splitlines()[:3] == [
+        "Proposed",
+        "  ~ Page default/a  spec.copies  1 → 2",
+        "  + Page default/c",
+    ]
+    assert plan_document(plan)["proposed"][0]["action"] == "change"
+
+
+async def test_a_proposal_that_the_server_rejects_ends_the_plan(cluster: Cluster) -> None:
+    """There is nothing to plan: it would not be applied either."""
+    await create(cluster, page())
+    wrong = {
+        "apiVersion": "planning.example.com/v1",
+        "kind": "Page",
+        "metadata": {"name": "a"},
+        "spec": {"copies": "many"},
+    }
+    with pytest.raises(ApiError, match=r"spec\.copies"):
+        await cluster.plan(page_operator(), options=PlanOptions(proposed=(wrong,)))
+
+
+async def test_a_proposal_without_an_effect_plans_nothing(cluster: Cluster) -> None:
+    """The operator has nothing to do, whatever the proposal itself changes."""
+    operator = page_operator()
+    await create(cluster, page())
+    async with cluster.running(operator):
+        await cluster.settle()
+    labelled = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other"}, "data": {"a": "b"}}
+    plan = await cluster.plan(operator, options=PlanOptions(proposed=(labelled,)))
+    assert [str(one.object) for one in plan.proposed] == ["ConfigMap default/other"]
+    assert plan.is_empty
+    assert plan.exit_code == 0
+
+
+async def test_a_proposed_object_is_planned_as_it_is_then_reconciled(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Planned = done holds for a proposal, too."""
+    operator = page_operator()
+    await create(cluster, page(copies=2))
+    async with cluster.running(operator):
+        await cluster.settle()
+    changed = {
+        "apiVersion": "planning.example.com/v1",
+        "kind": "Page",
+        "metadata": {"name": "a"},
+        "spec": {"text": "z", "copies": 1},
+    }
+    plan = await cluster.plan(operator, options=PlanOptions(proposed=(changed,)))
+    await cluster.client.as_manager("steer-plan").apply(Unstructured(changed), force=True)
+    before = await world_of(cluster.client, operator, "")
+    async with cluster.running(operator):
+        await cluster.settle()
+    assert planned(plan) == done(before, await world_of(cluster.client, operator, ""))
+    assert fake_clock
+
+
+@pytest.mark.parametrize("resume", [False, True])
+async def test_paused_objects_are_planned_as_if_they_were_resumed(cluster: Cluster, *, resume: bool) -> None:
+    """A person pauses everything, upgrades, looks at the plan, and resumes."""
+    await create(cluster, page())
+    async with cluster.running(page_operator()):
+        await cluster.settle()
+    await cluster.client.patch(cluster.list(Page)[0], {"metadata": {"annotations": {"steersman.dev/paused": "true"}}})
+    async with cluster.running(page_operator("!")):
+        await cluster.settle()
+    plan = await cluster.plan(page_operator("!"), options=PlanOptions(resume=resume))
+    if resume:
+        assert [f"{one.action} {one.object}" for one in plan.proposed] == ["change Page default/a"]
+        assert "change ConfigMap default/a-0" in lines(plan)
+    else:
+        assert (plan.proposed, lines(plan)) == ((), [])
+        assert "is paused" in str(plan)
 
 
 # Secrets.

@@ -5,7 +5,7 @@ from steersman.history.records import FieldChange, ObjectName, Result
 from steersman.objects.codec import encode_json
 from steersman.planning.comparison import compare, comparison_text
 from steersman.planning.document import plan_document, read_objects
-from steersman.planning.plan import Action, Call, Change, Plan, PlannedObject, of_definitions
+from steersman.planning.plan import Action, Change, Plan, PlannedObject, SkippedCall, of_definitions
 from steersman.planning.text import plan_text
 
 
@@ -16,7 +16,7 @@ def change(action: Action, kind: str, name: str, before: object = None, after: o
         action=action,
         object=ObjectName(kind, "default", name),
         api_version="v1",
-        fields=field_changes(*documents)[0],
+        fields=field_changes(*documents, limit=100)[0],
         before=b"" if before is None else encode_json(before),
         after=b"" if after is None else encode_json(after),
     )
@@ -43,9 +43,14 @@ PLAN = Plan(
         ),
         planned("b"),
     ),
-    calls=(Call("https://dns.example.com", "POST", 2),),
+    calls=(SkippedCall("https://dns.example.com", "POST", 2),),
     seconds=1.42,
 )
+
+
+def plan_of(*objects: PlannedObject) -> Plan:
+    """Return a plan of objects."""
+    return Plan(operators=("o",), objects=objects)
 
 
 def test_the_text_is_that_of_the_guide() -> None:
@@ -129,6 +134,26 @@ def test_a_comparison_names_what_only_one_version_does() -> None:
         "1 object is planned differently. Nothing was written.",
     ]
     assert compare([old], [old]) == ()
+
+
+def test_an_object_that_only_one_version_creates_is_one_line() -> None:
+    """A reader wants to know that it is new, not each of its fields; one that both create shows what differs."""
+    maps = {f"key-{number}": "x" for number in range(40)}
+    both = [change(Action.CREATE, "ConfigMap", "b", None, {"data": {**maps, "v": version}}) for version in "12"]
+    only = change(Action.CREATE, "ConfigMap", "a", None, {"data": maps})
+    [found] = compare([planned("a", only, both[1])], read_objects(plan_document(plan_of(planned("a", both[0])))))
+    assert found.only_here == ("+ ConfigMap a  40 keys", "+ ConfigMap b  data.v 2")
+    assert found.only_there == ("+ ConfigMap b  data.v 1",)
+    [mirrored] = compare([planned("a", both[0])], read_objects(plan_document(plan_of(planned("a", only, both[1])))))
+    assert (mirrored.only_here, mirrored.only_there) == (found.only_there, found.only_here)
+
+
+def test_a_comparison_keeps_reconcilers_of_one_name_apart() -> None:
+    """Two operators in one plan may call them alike: the second must not hide the first."""
+    one, two = (planned("a", change(Action.CREATE, "ConfigMap", name)) for name in "12")
+    assert compare([one, two], [one, two]) == ()
+    [found] = compare([one, two], [two])
+    assert found.only_here == ("+ ConfigMap 1",)
 
 
 def test_a_comparison_names_a_crd_that_only_one_version_changes() -> None:

@@ -16,7 +16,7 @@ def joined(table: Assignment | None = None) -> ShardReplica:
 
 
 def test_the_first_replica_takes_every_shard() -> None:
-    """There is nobody to share with."""
+    """No other replica is there to share with."""
     replica = joined()
     table = replica.decide(0.0)
     assert table is not None

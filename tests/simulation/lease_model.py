@@ -29,7 +29,7 @@ from steersman.manager.leader.thread import elect_here
 from steersman.protocol.http import Request, Response
 from steersman.randomness import Randomness
 from steersman.simulation.event_loop import SimulatedClock, SimulationLoop
-from steersman.simulation.exchanges import failure
+from steersman.simulation.network.exchanges import failure
 from steersman.transport.base import DEFAULT_IDLE, DEFAULT_TIMEOUT
 from steersman.transport.stream import ResponseStream
 

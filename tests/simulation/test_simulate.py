@@ -14,13 +14,13 @@ from steersman.errors import ConfigError
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.protocol.http import Request
 from steersman.simulation import NotDeterministic, always, simulate
-from steersman.simulation.connection import Connection, Network
 from steersman.simulation.event_loop import InstanceClock
-from steersman.simulation.fault_kinds import KINDS
-from steersman.simulation.plans import Plan, parse_plan
-from steersman.simulation.report import Report
+from steersman.simulation.faults.kinds import KINDS
+from steersman.simulation.faults.plans import Plan, parse_plan
+from steersman.simulation.network.connection import Connection, Network
+from steersman.simulation.reports.report import Report
+from steersman.simulation.runs.world import World
 from steersman.simulation.simulator import Progress
-from steersman.simulation.world import World
 from steersman.testing import Cluster
 from steersman.transport.in_memory import InMemoryTransport
 

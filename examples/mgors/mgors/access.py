@@ -5,6 +5,7 @@ out of a running set.
 """
 
 import secrets
+from dataclasses import replace
 from urllib.parse import quote
 
 from steersman import Context, SteersmanError, meta
@@ -13,7 +14,10 @@ from steersman.kinds.core_v1 import Pod, Secret
 from mgors.api.mgors_v1 import Mgors
 from mgors.connections import Connector, Member, MemberError
 from mgors.history import read_history
-from mgors.objects import CLUSTER, admin_name, keyfile_name, selector_of
+from mgors.keyfile import Keyfile
+from mgors.members import Answered
+from mgors.names import CLUSTER, admin_name, keyfile_name, selector_of
+from mgors.replica_set import query_members
 from mgors.situation import Situation
 from mgors.users import Account, UserKey, commands
 
@@ -29,8 +33,8 @@ class SecretError(SteersmanError):
         self.reason = reason
 
 
-async def ensure_keyfile(mgors: Mgors, ctx: Context[Mgors]) -> str:
-    """Return the key that members and the operator authenticate with. It is generated only for a set without members.
+async def ensure_keyfile(mgors: Mgors, ctx: Context[Mgors]) -> Keyfile:
+    """Return the keys that members and the operator authenticate with. One is generated only for a set without members.
 
     Running members have the old key, and would reject both the operator and members with a new one.
     """
@@ -45,8 +49,45 @@ async def ensure_keyfile(mgors: Mgors, ctx: Context[Mgors]) -> str:
                 f"the Secret {name} is missing, and running members need its key: restore it. If it is lost for good, "
                 "set spec.pause: a new one is generated when no pod is left",
             )
-        secret = await _generate(name, {"keyfile": secrets.token_hex(_KEY_BYTES)}, mgors, ctx)
-    return _text(secret, "keyfile")
+        content = {"keyfile": secrets.token_hex(_KEY_BYTES)}
+        if revision := _revision(mgors):
+            content["revision"] = revision
+        secret = await _generate(name, content, mgors, ctx)
+    return read_keyfile(secret)
+
+
+def read_keyfile(secret: Secret) -> Keyfile:
+    """Return the keyfile in a Secret."""
+    return Keyfile.parse(_text(secret, "keyfile"), (secret.data or {}).get("revision", b"").decode())
+
+
+def _revision(mgors: Mgors) -> str:
+    return (mgors.spec.auth and mgors.spec.auth.keyfile_revision) or ""
+
+
+async def rotate_keyfile(mgors: Mgors, ctx: Context[Mgors], situation: Situation, connector: Connector) -> None:
+    """Begin the next phase of a rotation, if the spec asks for one; call it while the set is settled."""
+    keyfile, wanted = connector.keyfile, _revision(mgors)
+    if not keyfile.is_rotating:
+        if wanted and wanted != keyfile.revision:
+            await _write_keyfile(mgors, ctx, keyfile, keyfile.with_next(secrets.token_hex(_KEY_BYTES), wanted))
+            ctx.event("KeyfileRotating", "members get a second key")
+        return
+    hosts = {slot.number: slot.host for slot in situation.slots}
+    reached = await query_members(hosts, replace(connector, keyfile=keyfile.with_last_only()))
+    if all(isinstance(reach, Answered) for reach in reached.values()):
+        await _write_keyfile(mgors, ctx, keyfile, keyfile.with_last_only())
+        ctx.event("KeyfileRotated", "every member accepts the new key: the old one is removed")
+
+
+async def _write_keyfile(mgors: Mgors, ctx: Context[Mgors], before: Keyfile, after: Keyfile) -> None:
+    """Write the keyfile, unless it was changed meanwhile: the keys that members have must never be lost."""
+    secret = await ctx.client.get(Secret, keyfile_name(mgors), mgors.namespace)
+    if read_keyfile(secret) != before:
+        raise SecretError("KeyfileChanged", f"the Secret {secret.name} was changed meanwhile")
+    content = {"keyfile": after.text, "revision": after.revision}
+    version = {"resourceVersion": secret.metadata.resource_version}
+    await ctx.client.patch(secret, {"metadata": version, "stringData": content})
 
 
 async def ensure_admin(mgors: Mgors, ctx: Context[Mgors]) -> Account:
@@ -87,7 +128,7 @@ async def ensure_access(mgors: Mgors, ctx: Context[Mgors], situation: Situation,
     try:
         async with connector.member(primary.host) as member:
             await _ensure_write_concern(member)
-            await _ensure_users(member, users, frozenset(absent), connector.keyfile)
+            await _ensure_users(member, users, frozenset(absent), connector.keyfile.key)
     except MemberError as error:
         problems.append(str(error))
     message = ", ".join(problems)
@@ -95,7 +136,11 @@ async def ensure_access(mgors: Mgors, ctx: Context[Mgors], situation: Situation,
         ctx.event("UsersMissing", message, kind="Warning")
     # Hosts of the configuration change only with the membership, unlike pods.
     hosts = [member.host for member in primary.config.members if not member.is_arbiter]
-    await _ensure_connection_strings(mgors, ctx, sorted(hosts), (users, frozenset(absent)))
+    options = "&tls=true" if connector.trust is not None else ""
+    uris = {
+        f"{user.db}.{user.name}": (connection_string(mgors, sorted(hosts), user) + options).encode() for user in users
+    }
+    await _ensure_connection_strings(mgors, ctx, uris, frozenset(absent))
 
 
 async def _accounts(mgors: Mgors, ctx: Context[Mgors]) -> tuple[list[Account], dict[UserKey, str]]:
@@ -132,18 +177,17 @@ async def _ensure_write_concern(primary: Member) -> None:
 
 
 async def _ensure_connection_strings(
-    mgors: Mgors, ctx: Context[Mgors], hosts: list[str], users: tuple[list[Account], frozenset[UserKey]]
+    mgors: Mgors, ctx: Context[Mgors], uris: dict[str, bytes], absent: frozenset[UserKey]
 ) -> None:
     """Apply the Secret with one URI for each user, keyed by ``DB.NAME``.
 
     The URI of a user whose password is missing for now stays unchanged.
     """
-    known, absent = users
     name = f"{mgors.name}-connection"
     secret = await ctx.get(Secret, name)
     before = (secret.data or {}) if secret else {}
     kept = {key: uri for key, uri in before.items() if _is_kept(key, absent)}
-    data = kept | {f"{user.db}.{user.name}": connection_string(mgors, hosts, user).encode() for user in known}
+    data = kept | uris
     if secret is None or before != data:
         await ctx.apply(Secret(meta(name, labels={CLUSTER: mgors.name}), data=data))
 

@@ -11,7 +11,7 @@ from steersman.objects import CronSchedule, ScheduleError
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_v1 import BackupPlan, Mgors
 from mgors.metrics import Metrics
-from mgors.objects import CLUSTER
+from mgors.names import CLUSTER
 from mgors.schedule import backup_name, due, expired
 
 #: Marks a scheduled backup, with the time at which it was due.

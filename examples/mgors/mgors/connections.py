@@ -5,11 +5,12 @@ after all users were lost. Every operation belongs to a class with its own time 
 soon, an index build may take hours.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from tempfile import NamedTemporaryFile
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from pymongo import AsyncMongoClient
@@ -18,7 +19,9 @@ from steersman import Context, SteersmanError
 from steersman.clock import RealClock
 from steersman.concurrency import cleanup
 
+from mgors.keyfile import Keyfile
 from mgors.members import NotAuthorised, Refused, TimedOut
+from mgors.tls import Trust
 
 Mongo: TypeAlias = AsyncMongoClient[dict[str, Any]]
 T = TypeVar("T")
@@ -102,25 +105,17 @@ class Member:
 class Connector:
     """Connects to the members of one replica set."""
 
-    keyfile: str = field(repr=False)
+    keyfile: Keyfile
     write: ExternalWrite = unfenced
     dial: Dial = directly
+    #: How members are verified; ``None`` for connections without TLS.
+    trust: Trust | None = None
 
     @asynccontextmanager
     async def member(self, host: str, limit: Limit = Limit.CHANGE) -> AsyncIterator[Member]:
         """Connect to one member in any state. Errors of the driver are raised as `MemberError`."""
-        client: Mongo = AsyncMongoClient(
-            self.dial(host),
-            directConnection=True,
-            username="__system",
-            password=self.keyfile,
-            authSource="local",
-            authMechanism="SCRAM-SHA-256",
-            appname="mgors",
-            serverSelectionTimeoutMS=CONNECT_MS,
-            connectTimeoutMS=CONNECT_MS,
-            socketTimeoutMS=limit.value,
-        )
+        with _authority_file(self.trust) as verification:
+            client: Mongo = self._client(host, limit, verification)
         try:
             yield Member(client, host, self.write)
         except PyMongoError as error:
@@ -129,6 +124,33 @@ class Connector:
         finally:
             # The driver has its own tasks, and leaks them if it is cancelled while it closes.
             await cleanup(client.close(), clock=_CLOCK, within=_CLOSE)
+
+    def _client(self, host: str, limit: Limit, verification: dict[str, Any]) -> Mongo:
+        return AsyncMongoClient(
+            self.dial(host),
+            directConnection=True,
+            username="__system",
+            password=self.keyfile.key,
+            authSource="local",
+            authMechanism="SCRAM-SHA-256",
+            appname="mgors",
+            serverSelectionTimeoutMS=CONNECT_MS,
+            connectTimeoutMS=CONNECT_MS,
+            socketTimeoutMS=limit.value,
+            **verification,
+        )
+
+
+@contextmanager
+def _authority_file(trust: Trust | None) -> Iterator[dict[str, Any]]:
+    """Yield the options of the driver for TLS. It reads authorities from a file only, when the client is created."""
+    if trust is None:
+        yield {}
+        return
+    with NamedTemporaryFile(suffix=".crt") as file:
+        file.write(trust.authority)
+        file.flush()
+        yield {"tls": True, "tlsCAFile": file.name, "tlsAllowInvalidHostnames": trust.any_hostname}
 
 
 def reason_of(error: PyMongoError) -> Refused | TimedOut | NotAuthorised | None:
@@ -141,6 +163,8 @@ def reason_of(error: PyMongoError) -> Refused | TimedOut | NotAuthorised | None:
             return Refused(text) if code in _SHUTTING_DOWN else None
         case ServerSelectionTimeoutError():
             # The driver retries until its time is over; the message has the last error.
+            if "CERTIFICATE_VERIFY_FAILED" in text:
+                return NotAuthorised(text)  # it is alive, and has a certificate that we do not trust
             return Refused(text) if "refused" in text else TimedOut(text)
         case NetworkTimeout():
             return TimedOut(text)

@@ -5,7 +5,7 @@ from steersman.kinds.core_v1 import Pod
 
 from mgors.api.mgors_v1 import Mgors
 from mgors.members import FIRST_ARBITER, Gone, Slot
-from mgors.objects import arbiters_name, host_of
+from mgors.names import arbiters_name, host_of
 
 _REVISION = "controller-revision-hash"
 

@@ -16,7 +16,7 @@ from mgors.history import read_history
 from mgors.maintenance import is_lease_held
 from mgors.member_slots import slots_of
 from mgors.members import Slot
-from mgors.objects import selector_of
+from mgors.names import selector_of
 from mgors.replica_set import lineage, query_members
 from mgors.settings import Settings
 from mgors.situation import Situation
@@ -44,6 +44,7 @@ async def observe(
         spent_at=history.spent_at(consent.digest) if isinstance(consent, Consent) else None,
         quorum_lost_for=_quorum_lost_for(mgors, ctx.now()),
         patience=settings.quorum_patience,
+        max_lag=settings.max_lag,
     )
     return await _with_lineage(situation, connector)
 

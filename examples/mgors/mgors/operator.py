@@ -4,18 +4,19 @@ from steersman import Operator, Watch
 from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import ConfigMap, PersistentVolumeClaim, Pod, Secret, Service
+from steersman.kinds.policy_v1 import PodDisruptionBudget
 
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors
 from mgors.connections import Dial, directly
 from mgors.metrics import Metrics
-from mgors.objects import CLUSTER
+from mgors.names import CLUSTER
 from mgors.reconcilers.mgors_backup_reconciler import MgorsBackupReconciler
 from mgors.reconcilers.mgors_reconciler import MgorsReconciler
 from mgors.reconcilers.mgors_restore_reconciler import MgorsRestoreReconciler
 
-_OWNED = (StatefulSet, Service, ConfigMap)
+_OWNED = (StatefulSet, Service, ConfigMap, PodDisruptionBudget)
 
 
 def cluster_of_pod(pod: Pod) -> list[str]:
@@ -52,4 +53,5 @@ def mgors_operator(*, dial: Dial = directly) -> Operator:
     # The garbage collector deletes these with their owner.
     operator.decline(Service, "delete")
     operator.decline(ConfigMap, "delete")
+    operator.decline(PodDisruptionBudget, "delete")
     return operator

@@ -22,13 +22,15 @@ from mgors.actions import (
     StepDown,
     Wait,
 )
-from mgors.forcing import force_or_wait
+from mgors.forcing import QUORUM_LOST, force_or_wait
 from mgors.members import MOST_VOTERS, Config, Lineage, Slot, State, View
 from mgors.situation import Situation
+from mgors.upgrades import line_of
 
 #: Reasons for waiting that require action by a person.
 DATA_LOST, FOREIGN_DATA, DIVERGED_DATA, STALE_DATA = "DataLost", "ForeignData", "DivergedData", "StaleData"
 NOT_AUTHORISED = "NotAuthorised"
+NEEDS_PERSON = (DATA_LOST, FOREIGN_DATA, DIVERGED_DATA, STALE_DATA, NOT_AUTHORISED, QUORUM_LOST)
 
 
 def decide(situation: Situation) -> Action:
@@ -37,7 +39,10 @@ def decide(situation: Situation) -> Action:
         return NoAction()
     if refusing := situation.unauthorised:
         names = ", ".join(slot.pod for slot in refusing)
-        return Wait(NOT_AUTHORISED, f"{names} rejected the keyfile: restore the Secret that they were started with")
+        advice = "restore the Secret that they were started with"
+        return Wait(
+            NOT_AUTHORISED, f"{names} rejected the keyfile, or has a certificate of another authority: {advice}"
+        )
     if situation.config is None:
         return _begin(situation)
     if len(situation.claimants) > 1:
@@ -232,6 +237,8 @@ def _replace(situation: Situation, primary: Slot, config: Config) -> Action | No
         return None
     if situation.is_busy:
         return Wait("BackupRunning", "pods are replaced after the backup")
+    if late := _lagging(situation, members, primary):
+        return Wait("MembersLagging", f"{', '.join(late)}: pods are replaced when all members have caught up")
     others = [slot for slot in stale if slot.number != primary.number]
     if others:
         return Restart(max(others, key=lambda slot: slot.number))
@@ -240,27 +247,28 @@ def _replace(situation: Situation, primary: Slot, config: Config) -> Action | No
     return Restart(primary)
 
 
+def _lagging(situation: Situation, members: list[Slot], primary: Slot) -> list[str]:
+    """Return the members that are too far behind: without the primary, its latest writes would wait for them."""
+    newest = primary.view.optime.seconds if primary.view else 0
+    behind = {slot.pod: newest - slot.view.optime.seconds for slot in members if slot.view and not slot.is_arbiter}
+    return [f"{pod} is {seconds} s behind" for pod, seconds in behind.items() if seconds > situation.max_lag]
+
+
 def _describe_problem(slot: Slot) -> str:
     return f"{slot.pod} is {slot.view.state}" if slot.view else slot.problem
 
 
 def _raise_compatibility(situation: Situation, primary: Slot) -> Action | None:
-    versions = {_line(slot.view.version) for slot in situation.slots if slot.view and not slot.is_arbiter}
+    versions = {line_of(slot.view.version) for slot in situation.slots if slot.view and not slot.is_arbiter}
     now = primary.view.compatibility if primary.view else ""
     if situation.is_busy or len(versions) != 1 or not now:
         return None
     [version] = versions
     if situation.held_compatibility:
-        version = min(version, _line(situation.held_compatibility))
-    if version <= _line(now):
+        version = min(version, line_of(situation.held_compatibility))
+    if version <= line_of(now):
         return None
     return RaiseCompatibility(primary, f"{version[0]}.{version[1]}")
-
-
-def _line(version: str) -> tuple[int, int]:
-    """Return the release line of a version: (6, 0) of 6.0.5."""
-    numbers = [int(part) for part in version.split(".")[:2] if part.isdigit()]
-    return (numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0)
 
 
 def _wanted(situation: Situation) -> list[Slot]:

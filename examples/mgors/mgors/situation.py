@@ -30,6 +30,8 @@ class Situation:
     quorum_lost_for: float = 0.0
     #: Seconds that a majority has to return before anything is forced.
     patience: float = 60.0
+    #: Seconds that a member may be behind while pods are replaced.
+    max_lag: float = 10.0
 
     @property
     def claimants(self) -> list[Slot]:
@@ -77,6 +79,15 @@ class Situation:
         return _is_majority(reached, config) or any(
             view.config is not None and _is_majority(_seen_by(slot, view), view.config) for slot, view in self.views
         )
+
+    @property
+    def can_lose_one(self) -> bool:
+        """Whether there is a majority without any one of the working members; a single member has none to lose."""
+        config = self.config
+        if config is None or config.votes <= 1:
+            return True
+        working = [config.member(slot.number) for slot in self.slots if slot.is_healthy]
+        return 2 * (sum(member.votes for member in working if member is not None) - 1) > config.votes
 
     @property
     def unseen_primary(self) -> tuple[Slot, int] | None:

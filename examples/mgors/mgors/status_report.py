@@ -8,7 +8,7 @@ from mgors.conditions import conditions_of
 from mgors.forcing import QUORUM_LOST
 from mgors.members import Slot
 from mgors.metrics import Metrics
-from mgors.objects import selector_of
+from mgors.names import selector_of
 from mgors.plan import DATA_LOST, DIVERGED_DATA, FOREIGN_DATA, NOT_AUTHORISED, STALE_DATA
 from mgors.situation import Situation
 
@@ -24,13 +24,22 @@ def report(mgors: Mgors, ctx: Context[Mgors], situation: Situation, action: Acti
     _report_primary(mgors, ctx, situation.primary, metrics)
     status, config = mgors.status, situation.config
     status.selector = selector_of(mgors)
+    if situation.primary is not None and situation.primary.view is not None:
+        status.feature_compatibility_version = situation.primary.view.compatibility
     status.members = sum(1 for member in config.members if not member.is_arbiter) if config else 0
     status.ready_members = sum(1 for slot in situation.slots if slot.is_healthy and not slot.is_arbiter)
     status.replica_set = [MemberStatus(name=slot.pod, host=slot.host, state=slot.state) for slot in situation.slots]
     for wanted in conditions_of(situation, action):
         if ctx.condition(*wanted) and wanted.status is False and (wanted.type, wanted.reason) in _ALARMS:
             ctx.event(wanted.reason, wanted.message, kind="Warning")
-    metrics.report(mgors, situation)
+    metrics.report(mgors, situation, action)
+
+
+def report_image(mgors: Mgors, ctx: Context[Mgors], problem: str) -> None:
+    """Report whether the data allows the image of the spec."""
+    reason = "UnsupportedUpgrade" if problem else "AsAskedFor"
+    if ctx.condition("UpgradeAllowed", not problem, reason, problem) and problem:
+        ctx.event(reason, problem, kind="Warning")
 
 
 def report_unreachable(mgors: Mgors, ctx: Context[Mgors], reason: str, message: str) -> None:

@@ -12,6 +12,9 @@ from mgors.api.mgors_v1 import Mgors, MgorsSpec, Monitoring
 from mgors.member_slots import slots_of
 from mgors.members import FIRST_ARBITER, Slot
 from mgors.objects import arbiters_of, members_of, service_of
+from mgors.pod_template import Revision
+
+REVISION = Revision(image="mongo:6.0")
 
 
 def mgors(members: int = 1, arbiters: int = 0) -> Mgors:
@@ -92,7 +95,7 @@ def test_a_slot_is_ready_if_the_kubelet_reports_it() -> None:
 
 def test_only_the_operator_replaces_pods() -> None:
     """A StatefulSet does not know the primary. Members wait for each other, so all must start at once."""
-    spec = members_of(mgors(3), 3).spec
+    spec = members_of(mgors(3), 3, REVISION).spec
     assert spec.update_strategy is not None
     assert (spec.replicas, spec.update_strategy.type, spec.pod_management_policy) == (3, "OnDelete", "Parallel")
 
@@ -105,8 +108,8 @@ def test_the_service_includes_pods_that_are_not_ready() -> None:
 
 def test_arbiters_have_no_disk() -> None:
     """They have no data."""
-    assert arbiters_of(mgors(2, 1), 1).spec.volume_claim_templates is None
-    assert members_of(mgors(), 1).spec.volume_claim_templates is not None
+    assert arbiters_of(mgors(2, 1), 1, REVISION).spec.volume_claim_templates is None
+    assert members_of(mgors(), 1, REVISION).spec.volume_claim_templates is not None
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -114,7 +117,7 @@ def test_an_exporter_runs_if_it_is_enabled(enabled: bool) -> None:
     """It listens on the port of the spec, which the Service has, too."""
     asked = mgors()
     asked.spec.monitoring = Monitoring(enabled=enabled, port=9300)
-    template = members_of(asked, 1).spec.template.spec
+    template = members_of(asked, 1, REVISION).spec.template.spec
     assert template is not None
     ports = [port.container_port for container in template.containers for port in container.ports or []]
     assert (9300 in ports) == enabled

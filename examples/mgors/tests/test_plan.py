@@ -655,3 +655,23 @@ def test_a_forced_configuration_is_newer_than_any_with_a_term() -> None:
     """It has no term, so only versions are compared."""
     assert config(0, version=100_000, term=-1).is_newer_than(config(0, version=9, term=7))
     assert config(0, version=1, term=8).is_newer_than(config(0, version=9, term=7))
+
+
+def test_no_pod_is_replaced_while_a_member_is_far_behind() -> None:
+    """It is SECONDARY and healthy, but without the primary the latest writes would wait for it."""
+    first, second, third = healthy(is_stale=True)
+    late = saying(second, optime=OpTime(3, 89))
+    action = decide(Situation(slots=(first, late, third)))
+    assert isinstance(action, Wait)
+    assert (action.reason, action.message[:17]) == ("MembersLagging", "m-1 is 11 s behin")
+    assert decide(Situation(slots=(first, late, third), max_lag=11)) == Restart(third)
+
+
+def test_one_member_can_be_lost_only_if_a_majority_is_left() -> None:
+    """Evictions are allowed by this, whatever Kubernetes considers as Ready."""
+    assert Situation(slots=healthy()).can_lose_one
+    assert Situation(slots=healthy(1)).can_lose_one
+    first, second, third = healthy()
+    assert not Situation(slots=(first, second, saying(third, state=State.STARTUP2))).can_lose_one
+    four = healthy(5)[:4]
+    assert Situation(slots=four).can_lose_one

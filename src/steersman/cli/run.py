@@ -49,6 +49,7 @@ class _Unusable(click.ClickException):
 )
 @click.option("--install-crds", is_flag=True, help="Create or update the operator's CRDs first.")
 @click.option("--leader-elect", is_flag=True, help="Take part in leader election.")
+@click.option("--shards", type=click.IntRange(1, 256), metavar="N", help="Let up to N replicas share the work.")
 @click.option("--lease-namespace", metavar="NAME", help="Namespace of the Lease; default: the context's.")
 @click.option("--embedded", is_flag=True, help="Run on an API server inside this process.")
 @click.option("--dev", is_flag=True, help="Log text instead of JSON.")
@@ -59,7 +60,7 @@ class _Unusable(click.ClickException):
 @click.option("--history-port", type=PORT, help="Port for steer why; default: 8082 in a pod.")
 @click.option("--ui", is_flag=True, help="Serve the web view; print its address.")
 @click.option("--ui-port", type=PORT, default=0, help="Port of the web view; default: a free one.")
-@click.option("--record", is_flag=True, help="Keep what reconciles read, for tests and replays.")
+@click.option("--record", is_flag=True, help="Record what reconciles read, for replays.")
 @webhook_serving_options
 @click.option("--grace", type=SECONDS, default=30.0, help="Time for running reconciles; default: 30.")
 @click.option("--verbose", "-v", is_flag=True, help="Log at the debug level.")
@@ -71,6 +72,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     namespaces: tuple[str, ...],
     install_crds: bool,
     leader_elect: bool,
+    shards: int | None,
     lease_namespace: str | None,
     embedded: bool,
     dev: bool,
@@ -89,12 +91,12 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     grace: float,
     verbose: bool,
 ) -> None:
-    """Run operators until SIGTERM or Ctrl-C; default: that of the project here.
+    """Run operators until SIGTERM or Ctrl-C; default: that of this project.
 
-    The cluster is that of --kubeconfig, $KUBECONFIG, the service account of the pod, or ~/.kube/config. Webhooks are
-    served behind a Service or at a URL. A second signal stops the process at once.
+    The cluster is that of --kubeconfig, $KUBECONFIG, the pod's service account, or ~/.kube/config. A second signal
+    stops the process at once.
 
-    Exit codes: 0 stopped, 1 failed, 2 wrong usage, 3 lost the lease, 4 overran --grace.
+    Exit codes: 0 stopped, 1 failed, 2 wrong usage, 3 lost lease, 4 too slow.
 
     \b
     Examples:
@@ -114,7 +116,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         secret=webhook_secret,
         certs=webhook_certs,
     )
-    chosen = targets or (project_target(),)
+    chosen = targets or (project_target(option="MODULE:OPERATOR"),)
     operators = [load_operator(target) for target in chosen]
     configure_logging(json=not dev, level=logging.DEBUG if verbose else logging.INFO)
     options = ManagerOptions(
@@ -124,6 +126,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         history=_history(history_port),
         web_view=_web_view(ui_port, targets) if ui or ui_port else None,
         record=dict(zip([one.name for one in operators], chosen, strict=True)) if record else None,
+        shards=shards,
         grace=grace,
         instance=socket.gethostname(),
         webhooks=webhooks.front(operators, is_local=embedded),
@@ -131,7 +134,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     cluster = _Cluster(embedded=embedded, kubeconfig=kubeconfig, context=context)
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(_run(operators, options, cluster, (lease_namespace or "") if leader_elect else None))
+            runner.run(_run(operators, options, cluster, (lease_namespace or "") if leader_elect or shards else None))
     except ConfigError as error:
         raise _Unusable(str(error)) from None
     except LeadershipLost as error:

@@ -35,6 +35,9 @@ from steersman.controller.keys.waits import Waits
 from steersman.controller.keys.write_barrier import WriteBarrier
 from steersman.controller.options import ControllerOptions
 from steersman.controller.owned import Owned
+from steersman.controller.recording.run_log import log_run
+from steersman.controller.recording.run_notes import Masking, RunNotes, current_notes, recording_of
+from steersman.controller.recording.run_trace import name_of, named
 from steersman.controller.reports.causes import Cause, Part, SpecChange, cause_of
 from steersman.controller.reports.failures import ReconcileFailure
 from steersman.controller.reports.outcome import (
@@ -56,10 +59,7 @@ from steersman.controller.run.environment import ReconcileEnvironment
 from steersman.controller.run.external_writes import ExternalWrites
 from steersman.controller.run.malformed import REASON, mark_malformed
 from steersman.controller.run.reconcile_record import RunEnd, RunTiming, malformed_record
-from steersman.controller.run.recording import Masking, RunNotes, current_notes, recording_of
-from steersman.controller.run.run_log import log_run
 from steersman.controller.run.run_record import RunRecord
-from steersman.controller.run.run_trace import name_of, named
 from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
 from steersman.controller.run.waiting_state import waiting_state
 from steersman.controller.scope import Scope
@@ -426,9 +426,16 @@ class Controller(Generic[K]):
             return None
 
     def _record(self, ended: RunEnd, outcome: Outcome, timing: RunTiming) -> history.Reconcile | None:
-        """Add a run to the history. The run is over: nothing that goes wrong here may fail or repeat it."""
+        """Add a run to the history; return its record unless that is made later.
+
+        The run is over: nothing that goes wrong here may fail or repeat it.
+        """
         record: history.Reconcile | None = None
         try:
+            draft = None if self._needs_records() else ended.draft(outcome, timing)
+            if draft is not None:
+                self._options.history.add_draft(draft)
+                return None
             record = ended.record(outcome, timing)
             self._options.history.add(record)
             self._keep_recording(ended.run, record)
@@ -438,6 +445,11 @@ class Controller(Generic[K]):
         if self._options.tracer is not None:
             self._options.tracer.end(ended.span, record)
         return record
+
+    def _needs_records(self) -> bool:
+        """Return whether the record of every run is used at once: by a recording, a span or the log."""
+        options = self._options
+        return options.recordings is not None or options.tracer is not None or _log.isEnabledFor(logging.DEBUG)
 
     def _keep_recording(self, run: RunRecord[Any], reconcile: history.Reconcile) -> None:
         """Keep what a run read and sent, if that was asked for."""

@@ -87,5 +87,8 @@ def on_objects(kind: type[K], test: Callable[[K | None, K | None], bool]) -> Pre
     return predicate
 
 
-#: Generation, deletion, finalizers, labels or annotations changed.
-meaningful: Predicate = any_of(generation_changed, deletion_changed, labels_changed, annotations_changed)
+def meaningful(change: Change) -> bool:
+    """Pass changes of the generation, deletion, finalizers, labels or annotations: all but those of the status."""
+    return (
+        generation_changed(change) or deletion_changed(change) or labels_changed(change) or annotations_changed(change)
+    )

@@ -12,11 +12,13 @@ from steersman.history.records import (
     CauseType,
     KeyPhase,
     KeyState,
+    LeadershipChange,
     ObjectView,
     Read,
     Reconcile,
     Result,
     Verb,
+    WebhookCall,
     WriteRecord,
 )
 
@@ -29,11 +31,39 @@ def explain(view: ObjectView, now: datetime) -> list[str]:
     lines = [sentence(view)]
     if view.exists:
         lines.append(next_run(view, now))
-    if view.reconciles:
-        lines.append("")
-        for reconcile in view.reconciles:
-            lines += reconcile_lines(reconcile, now)
-    return lines
+    timeline = timeline_lines(view, now)
+    return [*lines, "", *timeline] if timeline else lines
+
+
+def timeline_lines(view: ObjectView, now: datetime) -> list[str]:
+    """Return the lines about runs, reviews and changes of leadership, in the order in which they began."""
+    entries = [(run.started, reconcile_lines(run, now)) for run in view.reconciles]
+    entries += [(review.started, [review_line(review, now)]) for review in view.reviews]
+    entries += [(change.at, [leadership_line(change, now)]) for change in view.leadership]
+    entries.sort(key=lambda one: one[0])
+    return [line for _, lines in entries for line in lines]
+
+
+def review_line(review: WebhookCall, now: datetime) -> str:
+    """Return the line of a timeline about a review by a webhook."""
+    operation = f" of {review.operation}" if review.operation else ""
+    if review.is_allowed is None:
+        result = f"no answer (HTTP {review.status})"
+    else:
+        result = "allowed" if review.is_allowed else "denied"
+    took, why = duration(review.seconds), _colon(review.message)
+    return f"{_time(review.started, now)}  review{operation} by {review.webhook}, {took}: {result}{why}"
+
+
+def leadership_line(change: LeadershipChange, now: datetime) -> str:
+    """Return the line of a timeline about a change of leadership."""
+    what = "began to lead" if change.is_leader else "ceased to lead"
+    return f"{_time(change.at, now)}  the operator {what} ({change.lease}){_colon(change.reason)}"
+
+
+def _time(moment: datetime, now: datetime) -> str:
+    local = moment.astimezone(now.tzinfo)
+    return f"{local:%H:%M:%S}.{local.microsecond // 1000:03}"
 
 
 def sentence(view: ObjectView) -> str:
@@ -82,9 +112,8 @@ def next_run(view: ObjectView, now: datetime) -> str:
 
 def reconcile_lines(reconcile: Reconcile, now: datetime) -> list[str]:
     """Return the lines of a timeline about one reconcile."""
-    started = reconcile.started.astimezone(now.tzinfo)
     what = "cleanup" if reconcile.is_cleanup else "reconcile"
-    time = f"{started:%H:%M:%S}.{started.microsecond // 1000:03}"
+    time = _time(reconcile.started, now)
     because = f", because {causes}" if (causes := _causes(reconcile)) else ""
     lines = [f"{time}  {what} {reconcile.number}, {duration(reconcile.seconds)}{because}"]
     lines += [f"{'':{_INDENT}}{word:<{_WORD - 1}} {text}" for word, text in _details(reconcile)]

@@ -1,7 +1,11 @@
 """The newest reconciles of an operator, in memory: some of every object, bounded in number and in bytes.
 
-Records are kept encoded. A record is then one block of bytes of a known size, costs a few microseconds to add, cannot
-be changed by a reader, and is shared by every view.
+Records are kept encoded. A record is then one block of bytes of a known size, cannot be changed by a reader, and is
+shared by every view.
+
+Making a record costs more than the rest: fields are compared, texts masked. Most records are dropped unread, so a
+record is kept as a `ReconcileDraft`, which refers to the bytes that the run has read and written, until it is read or
+drafts exceed their own limits; then the oldest are made together. A listener of whole records gets each at once.
 
 What is dropped when there is no room: the oldest record of the same object beyond `PER_OBJECT`, and the oldest of all
 beyond the limits of the whole. So a busy object does not push out the last words of a quiet one, until memory ends.
@@ -10,16 +14,16 @@ Thread-safe: one lock guards the books, and readers decode outside of it.
 """
 
 import logging
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, Protocol, TypeVar, overload
 
 from msgspec import Struct
 from msgspec.msgpack import Decoder, Encoder
 from msgspec.structs import replace
 
-from steersman.history.records import LeadershipChange, ObjectName, Reconcile, WebhookCall
+from steersman.history.records import LeadershipChange, ObjectName, Reconcile, ReconcileEnd, WebhookCall
 
 #: Reconciles that are kept of one object.
 PER_OBJECT: Final = 20
@@ -28,6 +32,13 @@ PER_OBJECT: Final = 20
 _KEPT, _TEXT = 4, 100
 
 R = TypeVar("R", Reconcile, WebhookCall, LeadershipChange)
+
+#: What an entry has that is not a draft.
+_NOT_DRAFTS = (bytes, type(None))
+#: A draft with more bytes is made a record at once: it would push out the records of many other objects.
+_LARGE_DRAFT = 64 * 1024
+#: Drafts whose records are made together: enough to do it with warm caches, few enough not to be felt.
+_BATCH = 64
 
 #: Reviews of webhooks, and changes of leadership, that are kept.
 _CALLS, _CHANGES = 500, 100
@@ -42,11 +53,35 @@ class HistoryLimits(Struct, frozen=True, kw_only=True):
     bytes: int = 16 * 1024 * 1024
     #: Size of one record. A larger one loses its details, so that it does not push out those of all other objects.
     record_bytes: int = 8 * 1024
+    #: Records that are not made yet, and the bytes that they refer to, which count among those of the whole.
+    drafts: int = 1000
+    draft_bytes: int = 4 * 1024 * 1024
 
 
-class _Entry(Struct, frozen=True):
+class ReconcileDraft(Protocol):
+    """A reconcile that has ended, and whose record is not made yet. Nothing in it changes any more."""
+
+    @property
+    def end(self) -> ReconcileEnd:
+        """How it ended."""
+
+    @property
+    def object(self) -> ObjectName:
+        """The reconciled object."""
+
+    @property
+    def size(self) -> int:
+        """Number of bytes that the draft refers to, roughly."""
+
+    def record(self, *, with_details: bool = True) -> Reconcile:
+        """Return the record, without secrets; on request also without causes, reads, writes, events and conditions."""
+
+
+class _Entry(Struct, gc=False):
     object: ObjectName
-    data: bytes
+    #: The encoded record, or what it is made from; ``None`` once it was dropped.
+    content: bytes | ReconcileDraft | None
+    size: int
 
     def __repr__(self) -> str:
         return f"<_Entry {self.object}>"
@@ -59,45 +94,111 @@ class History:
         self.limits = limits or HistoryLimits()
         self._lock = Lock()
         self._encoder = Encoder()
-        #: Invariant: each number in ``_by_object`` is a key of ``_entries``, and the other way round; both are in the
-        #: order of arrival, so that the oldest entry of all is also the oldest of its object.
-        self._entries: OrderedDict[int, _Entry] = OrderedDict()
-        self._by_object: dict[ObjectName, deque[int]] = {}
-        self._next = 0
+        #: Invariant: what is in ``_by_object`` is in ``_entries``; both are in the order of arrival, so that the oldest
+        #: entry of all is also the oldest of its object. Dropped entries stay in ``_entries`` and ``_drafts`` a while.
+        self._entries: deque[_Entry] = deque()
+        self._by_object: dict[ObjectName, deque[_Entry]] = {}
+        self._count = 0
         self._bytes = 0
+        #: The entries whose records are not made yet.
+        self._drafts: deque[_Entry] = deque()
+        self._draft_count = 0
+        self._draft_bytes = 0
         self._calls: deque[WebhookCall] = deque(maxlen=_CALLS)
         self._leadership: deque[LeadershipChange] = deque(maxlen=_CHANGES)
         self._listeners: dict[type, tuple[Callable[[Any], None], ...]] = {}
 
     def add(self, reconcile: Reconcile) -> None:
         """Remember a reconcile and notify the listeners."""
+        data = self._encoded(reconcile)
+        self._keep(_Entry(reconcile.object, data, len(data)))
+        self._notify(ReconcileEnd, reconcile)
+        self._notify(Reconcile, reconcile)
+
+    def add_draft(self, draft: ReconcileDraft) -> None:
+        """Remember a reconcile whose record is made when it is needed, and notify the listeners."""
+        size = draft.size
+        if size > _LARGE_DRAFT or self._listeners.get(Reconcile):
+            self.add(draft.record())
+            return
+        self._keep(_Entry(draft.object, draft, size), is_draft=True)
+        self._notify(ReconcileEnd, draft.end)
+        if self._draft_count > self.limits.drafts or self._draft_bytes > self.limits.draft_bytes:
+            self._make_records(_BATCH)
+
+    def make_records(self) -> None:
+        """Make the record of every draft: nothing but records is kept then."""
+        while self._drafts:
+            self._make_records(_BATCH)
+
+    def _make_records(self, count: int) -> None:
+        """Make the records of the oldest drafts; outside of the lock, for it takes its time."""
+        with self._lock:
+            oldest = [self._drafts.popleft() for _ in range(min(count, len(self._drafts)))]
+        for entry in oldest:
+            record = _made(entry)
+            if record is not None:
+                self._replace(entry, self._encoded(record))
+
+    def _replace(self, entry: _Entry, data: bytes) -> None:
+        """Replace a draft by its record."""
+        with self._lock:
+            if entry.content is None or entry.content.__class__ is bytes:
+                return
+            self._draft_count -= 1
+            self._draft_bytes -= entry.size
+            self._bytes += len(data) - entry.size
+            entry.content, entry.size = data, len(data)
+
+    def _encoded(self, reconcile: Reconcile) -> bytes:
         data = self._encoder.encode(reconcile)
         if len(data) > self.limits.record_bytes:
             data = self._encoder.encode(_without_details(reconcile))
+        return data
+
+    def _keep(self, entry: _Entry, *, is_draft: bool = False) -> None:
+        limits = self.limits
         with self._lock:
-            self._entries[self._next] = _Entry(reconcile.object, data)
-            numbers = self._by_object.setdefault(reconcile.object, deque())
-            numbers.append(self._next)
-            self._next += 1
-            self._bytes += len(data)
-            if len(numbers) > self.limits.per_object:
-                self._bytes -= len(self._entries.pop(numbers.popleft()).data)
-            while len(self._entries) > self.limits.records or self._bytes > self.limits.bytes:
+            self._entries.append(entry)
+            self._count += 1
+            self._bytes += entry.size
+            if is_draft:
+                self._drafts.append(entry)
+                self._draft_count += 1
+                self._draft_bytes += entry.size
+            own = self._by_object.get(entry.object)
+            if own is None:
+                own = self._by_object[entry.object] = deque()
+            own.append(entry)
+            if len(own) > limits.per_object:
+                self._drop(own.popleft())
+            while self._count > limits.records or self._bytes > limits.bytes:
                 self._drop_oldest()
-        self._notify(reconcile)
+            if len(self._entries) > 2 * self._count + _BATCH:
+                self._entries = deque([one for one in self._entries if one.content is not None])
+            if len(self._drafts) > 2 * self._draft_count + _BATCH:
+                self._drafts = deque([one for one in self._drafts if one.content.__class__ not in _NOT_DRAFTS])
+
+    def _drop(self, entry: _Entry) -> None:
+        self._count -= 1
+        self._bytes -= entry.size
+        if entry.content.__class__ is not bytes:
+            self._draft_count -= 1
+            self._draft_bytes -= entry.size
+        entry.content = None
 
     def add_call(self, call: WebhookCall) -> None:
         """Remember a review of a webhook, and notify the listeners."""
         self._calls.append(call)
-        self._notify(call)
+        self._notify(WebhookCall, call)
 
     def add_leadership(self, change: LeadershipChange) -> None:
         """Remember that this process began or ceased to lead, and notify the listeners."""
         self._leadership.append(change)
-        self._notify(change)
+        self._notify(LeadershipChange, change)
 
-    def _notify(self, record: object) -> None:
-        for listener in self._listeners.get(type(record), ()):
+    def _notify(self, about: type, record: object) -> None:
+        for listener in self._listeners.get(about, ()):
             try:
                 listener(record)
             except Exception:  # noqa: BLE001 - a view must not keep the others from seeing the record
@@ -114,6 +215,13 @@ class History:
 
         It must not wait.
         """
+        return self._listen(listener, to)
+
+    def listen_to_ends(self, listener: Callable[[ReconcileEnd | Reconcile], None]) -> Callable[[], None]:
+        """Notify a listener of the end of every reconcile, as `listen` does; its record need not be made for that."""
+        return self._listen(listener, ReconcileEnd)
+
+    def _listen(self, listener: Callable[[Any], None], to: type) -> Callable[[], None]:
         with self._lock:
             self._listeners = {**self._listeners, to: (*self._listeners.get(to, ()), listener)}
 
@@ -140,23 +248,22 @@ class History:
     def of(self, name: ObjectName) -> list[Reconcile]:
         """Return what is remembered of one object, oldest first."""
         with self._lock:
-            data = [self._entries[number].data for number in self._by_object.get(name, ())]
-        return [_decode(one) for one in data]
+            entries = list(self._by_object.get(name, ()))
+        return _all_made(entries)
 
     def last(self, name: ObjectName) -> Reconcile | None:
         """Return the newest reconcile of one object."""
         with self._lock:
-            numbers = self._by_object.get(name)
-            data = self._entries[numbers[-1]].data if numbers else None
-        return _decode(data) if data is not None else None
+            entries = self._by_object.get(name)
+            entry = entries[-1] if entries else None
+        return None if entry is None else _made(entry)
 
     def newest(self, count: int) -> list[Reconcile]:
         """Return the newest reconciles of all objects, oldest first."""
         with self._lock:
-            found = [
-                self._entries[number].data for _, number in zip(range(count), reversed(self._entries), strict=False)
-            ]
-        return [_decode(one) for one in reversed(found)]
+            kept = (one for one in reversed(self._entries) if one.content is not None)
+            found = [one for _, one in zip(range(count), kept, strict=False)]
+        return _all_made(reversed(found))
 
     def objects(self) -> list[ObjectName]:
         """Return the objects of which something is remembered."""
@@ -173,27 +280,47 @@ class History:
     def forget(self, name: ObjectName) -> None:
         """Drop everything of one object."""
         with self._lock:
-            for number in self._by_object.pop(name, ()):
-                self._bytes -= len(self._entries.pop(number).data)
+            for entry in self._by_object.pop(name, ()):
+                self._drop(entry)
 
     @property
     def bytes(self) -> int:
-        """Size of all records."""
+        """Size of all records, and of what drafts refer to."""
         return self._bytes
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return self._count
 
     def __repr__(self) -> str:
-        return f"<History of {len(self._by_object)} objects: {len(self._entries)} reconciles, {self._bytes} bytes>"
+        return f"<History of {len(self._by_object)} objects: {self._count} reconciles, {self._bytes} bytes>"
 
     def _drop_oldest(self) -> None:
-        _, entry = self._entries.popitem(last=False)
-        self._bytes -= len(entry.data)
-        numbers = self._by_object[entry.object]
-        numbers.popleft()
-        if not numbers:
+        entry = self._entries.popleft()
+        if entry.content is None:
+            return
+        self._drop(entry)
+        own = self._by_object[entry.object]
+        own.popleft()
+        if not own:
             del self._by_object[entry.object]
+
+
+def _made(entry: _Entry) -> Reconcile | None:
+    """Return the record of an entry; ``None`` if it was dropped."""
+    content = entry.content
+    if content is None:
+        return None
+    if isinstance(content, bytes):
+        return _decode(content)
+    try:
+        return content.record()
+    except Exception:  # noqa: BLE001 - the run is over: it is remembered without details
+        _log.exception("the details of a run are missing in the history")
+        return content.record(with_details=False)
+
+
+def _all_made(entries: Iterable[_Entry]) -> list[Reconcile]:
+    return [record for record in map(_made, entries) if record is not None]
 
 
 def _without_details(reconcile: Reconcile) -> Reconcile:

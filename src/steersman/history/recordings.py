@@ -1,8 +1,8 @@
-"""Reconciles with what they read and sent, so that they can be run again: on other code, or as a test.
+"""Reconciles with what they read and sent, so that they can be run again: with other code, or as a test.
 
 A `Recording` holds whole objects, unlike the records of the history. So it is kept only where a user has asked for it,
 of the last few runs of each object, within a limit of bytes. The contents of confidential kinds are replaced before a
-recording is made, and so are the contents of Secrets wherever else they occur (``controller.run.recording``).
+recording is made, and so are the contents of Secrets wherever else they occur (``controller.recording.run_notes``).
 """
 
 from collections import OrderedDict, deque

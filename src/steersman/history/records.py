@@ -247,6 +247,16 @@ class Reconcile(Struct, frozen=True, omit_defaults=True, kw_only=True):
         return self.result in (Result.FAILED, Result.GAVE_UP)
 
 
+class ReconcileEnd(Struct, frozen=True, gc=False):
+    """How a run ended that simply succeeded: what counters need of its record. Fields are those of `Reconcile`."""
+
+    controller: str
+    seconds: float
+    again_after: float | None
+    is_stale: bool
+    result: Result = Result.DONE
+
+
 class WebhookCall(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One review that the API server sent to a webhook of the operator. It holds nothing of the reviewed object."""
 
@@ -318,6 +328,10 @@ class ObjectView(Struct, frozen=True, omit_defaults=True, kw_only=True):
     conditions: tuple[ConditionRecord, ...] = ()
     state: KeyState = KeyState()
     reconciles: tuple[Reconcile, ...] = ()
+    #: Reviews of the object by webhooks of the operator.
+    reviews: tuple[WebhookCall, ...] = ()
+    #: When the process began and ceased to lead, from the last change before the first run or review.
+    leadership: tuple[LeadershipChange, ...] = ()
 
     @property
     def ready(self) -> ConditionRecord | None:

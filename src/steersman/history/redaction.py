@@ -16,7 +16,7 @@ values of fewer than 4 characters, and parts of a value.
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from secrets import token_bytes
 from threading import Lock
@@ -85,6 +85,11 @@ class SecretMemory:
         self._clean: set[str] = set()
         #: When the young generation is full it becomes the old one, so that values in use stay and others are dropped.
         self._young, self._old = _Generation(), _Generation()
+        self._before_forgetting: Callable[[], None] | None = None
+
+    def before_forgetting(self, action: Callable[[], None]) -> None:
+        """Call a function before values are dropped: texts that are not masked yet could have them."""
+        self._before_forgetting = action
 
     def learn(self, values: Iterable[bytes]) -> None:
         """Remember how to recognise values."""
@@ -98,6 +103,8 @@ class SecretMemory:
     def _add(self, value: bytes, digest: bytes) -> None:
         with self._lock:
             if len(self._young.values) >= _VALUES:
+                if self._before_forgetting is not None:
+                    self._before_forgetting()
                 self._young, self._old = _Generation(), self._young
             self._young.values.add(digest)
             self._clean = set()
@@ -108,8 +115,11 @@ class SecretMemory:
     def _digest(self, data: bytes) -> bytes:
         return blake2b(data, digest_size=16, key=self._key).digest()
 
-    def mask(self, text: str, known: str = "") -> str:
-        """Return a text with every known value masked, except those that are part of ``known``."""
+    def mask(self, text: str, known: str = "", shown: Callable[[str], str] = lambda _: MASK) -> str:
+        """Return a text with every known value masked, except those that are part of ``known``.
+
+        ``shown`` returns what stands in the place of a value.
+        """
         if len(text) < REMEMBERED or text in self._clean:
             return text
         clean = self._clean
@@ -123,7 +133,7 @@ class SecretMemory:
         while at <= len(text) - REMEMBERED:
             length = self._match(text, at, generations, known)
             if length:
-                parts += [text[start:at], MASK]
+                parts += [text[start:at], shown(text[at : at + length])]
                 start = at = at + length
             else:
                 at += 1

@@ -54,6 +54,21 @@ class LeadershipState(Struct, frozen=True, omit_defaults=True):
     is_leader: bool
     lease: str = ""
     identity: str = ""
+    #: Since when, and why it does not lead any more.
+    since: datetime | None = None
+    reason: str = ""
+
+
+class WebhookState(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One webhook, by its remembered reviews."""
+
+    webhook: str
+    reviews: int = 0
+    denied: int = 0
+    #: Reviews that had no answer of the author's function: it raised, or the API server did not wait for it.
+    failed: int = 0
+    slowest: float = 0.0
+    last: datetime
 
 
 class Overview(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -69,6 +84,7 @@ class Overview(Struct, frozen=True, omit_defaults=True, kw_only=True):
     leadership: LeadershipState | None = None
     controllers: tuple[ControllerState, ...] = ()
     caches: tuple[CacheState, ...] = ()
+    webhooks: tuple[WebhookState, ...] = ()
     #: Reconciles that are remembered, and their size.
     remembered: int = 0
     remembered_bytes: int = 0

@@ -230,6 +230,8 @@ class Informer(StoreReader[K], Generic[K]):
 
     def freshness(self) -> Freshness:
         """Return how current the cache is; of several namespaces the least current counts."""
+        if len(self._reflectors) == 1:
+            return self._reflectors[0].freshness()
         parts = [reflector.freshness() for reflector in self._reflectors]
         ages = [part.age for part in parts]
         known = [age for age in ages if age is not None]

@@ -16,7 +16,7 @@ from steersman.controller.controller import Controller
 from steersman.errors import DecodeError
 from steersman.history.history import History
 from steersman.history.recordings import Recording, Recordings
-from steersman.history.records import ConditionRecord, KeyPhase, KeyState, ObjectName, ObjectView
+from steersman.history.records import ConditionRecord, KeyPhase, KeyState, ObjectName, ObjectView, WebhookCall
 from steersman.history.state import (
     CacheState,
     ControllerState,
@@ -24,6 +24,7 @@ from steersman.history.state import (
     ObjectSummary,
     Overview,
     TreeNode,
+    WebhookState,
 )
 from steersman.informer.informer import Informer
 from steersman.informer.record import Record
@@ -34,6 +35,8 @@ from steersman.workqueue.pending import Place
 
 #: Levels of owners and children that a tree shows.
 _DEPTH = 4
+#: The lowest HTTP status of a review without an answer.
+_FAILED = 400
 
 
 class _Condition(Struct):
@@ -94,12 +97,19 @@ class LiveIntrospection:
             namespaces=self._facts.namespaces,
             started=self._facts.started,
             now=self._clock.now(),
-            leadership=self._leadership(),
+            leadership=self._leadership_state(),
             controllers=tuple(map(self._controller_state, self._controllers())),
             caches=tuple(map(_cache_state, self._informers())),
+            webhooks=_webhook_states(self.history.calls()),
             remembered=len(self.history),
             remembered_bytes=self.history.bytes,
         )
+
+    def _leadership_state(self) -> LeadershipState | None:
+        state, changes = self._leadership(), self.history.leadership()
+        if state is None or not changes or changes[-1].is_leader is not state.is_leader:
+            return state
+        return replace(state, since=changes[-1].at, reason=changes[-1].reason)
 
     def summaries(self) -> list[ObjectSummary]:
         """Return every reconciled object."""
@@ -111,6 +121,17 @@ class LiveIntrospection:
 
     def view(self, name: ObjectName) -> ObjectView:
         """Return all that is known of one object; one that is not there has ``exists`` false."""
+        return self._with_events(self._view(name))
+
+    def _with_events(self, view: ObjectView) -> ObjectView:
+        """Return a view with the reviews of the object, and with changes of leadership around them and its runs."""
+        reviews = tuple(call for call in self.history.calls() if call.object == view.object)
+        times = [*(one.started for one in reviews[:1]), *(one.started for one in view.reconciles[:1])]
+        changes = self.history.leadership() if times else []
+        before = sum(change.at <= min(times) for change in changes)
+        return replace(view, reviews=reviews, leadership=tuple(changes[max(before - 1, 0) :]))
+
+    def _view(self, name: ObjectName) -> ObjectView:
         absent = ObjectView(object=name, exists=False, reconciles=tuple(self.history.of(name)))
         for controller in self._controllers():
             gvk = controller.reconciler.resource.gvk
@@ -121,7 +142,8 @@ class LiveIntrospection:
             cache = controller.find(controller.reconciler.kind)
             record = cache.store.get(name.key) if cache is not None else None
             if record is None:
-                absent = ObjectView(object=full, exists=False, reconciles=reconciles) if reconciles else absent
+                if reconciles or not absent.object.group:
+                    absent = ObjectView(object=full, exists=False, reconciles=reconciles)
                 continue
             shown = _shown(record)
             return ObjectView(
@@ -240,6 +262,23 @@ def _shown(record: Record) -> _Status:
 def _conditions(status: _Status) -> tuple[ConditionRecord, ...]:
     return tuple(
         ConditionRecord(one.type, one.status, one.reason or "", one.message or "") for one in status.conditions or ()
+    )
+
+
+def _webhook_states(calls: list[WebhookCall]) -> tuple[WebhookState, ...]:
+    found: dict[str, list[WebhookCall]] = {}
+    for call in calls:
+        found.setdefault(call.webhook, []).append(call)
+    return tuple(
+        WebhookState(
+            webhook=webhook,
+            reviews=len(reviews),
+            denied=sum(one.is_allowed is False for one in reviews),
+            failed=sum(one.status >= _FAILED for one in reviews),
+            slowest=max(one.seconds for one in reviews),
+            last=max(one.started for one in reviews),
+        )
+        for webhook, reviews in sorted(found.items())
     )
 
 

@@ -42,10 +42,10 @@ from steersman.concurrency import background, cleanup, wait_ready
 from steersman.controller.controller import Controller
 from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions, RunTracer
+from steersman.controller.recording.run_notes import RecordingTransport
+from steersman.controller.recording.secret_learning import SecretLearningTransport
 from steersman.controller.reports.failures import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
-from steersman.controller.run.recording import RecordingTransport
-from steersman.controller.run.secret_learning import SecretLearningTransport
 from steersman.controller.shards import ShardAccess
 from steersman.errors import ConfigError, LeadershipLost
 from steersman.history.history import History
@@ -172,8 +172,9 @@ class Manager:
             self.metrics.include(operator.metrics)
         #: What the operators did and why.
         self.history = History()
-        self.history.listen(self.metrics.count)
+        self.history.listen_to_ends(self.metrics.count)
         self._secrets = SecretMemory()
+        self._secrets.before_forgetting(self.history.make_records)
         #: What the newest reconciles read and sent; ``None`` unless that was asked for.
         self.recordings = None if self._options.record is None else Recordings()
         self._informers: Informers | None = None

@@ -1,68 +1,22 @@
 """From what a plan has recorded to the `Plan`: differences, without secrets, in a stable order."""
 
-import hashlib
-import hmac
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from secrets import token_bytes
-from typing import Any, TypeVar, cast
+from typing import Any
 
-from steersman.controller.run.secret_learning import values_of
 from steersman.history.differences import field_changes, without_bookkeeping
 from steersman.history.records import FieldChange, ObjectName
-from steersman.history.redaction import SecretMemory
 from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.planning.changes import Place, RunOf
-from steersman.planning.plan import Action, Call, Change
-from steersman.planning.services import Call as MissedCall
+from steersman.planning.plan import Action, Change, NoOpWrites, SkippedCall
+from steersman.planning.redaction import Redaction
+from steersman.planning.services import RecordedCall
 from steersman.planning.shadow import Shadow, metadata_of
 from steersman.protocol.confidential import is_confidential_resource
 
-T = TypeVar("T")
-
 #: Fields of one object that are listed; a difference of more is not for reading.
 MOST_FIELDS = 1000
-
-
-class Redaction:
-    """Replaces the content of Secrets by hashes that only mean something within one plan, and masks copies of it."""
-
-    def __init__(self, memory: SecretMemory, key: bytes = b"") -> None:
-        self._memory = memory
-        # A plain hash of a short password can be found by trying; without the key it cannot.
-        self._key = key or token_bytes(32)
-
-    def learn(self, secret: JsonObject) -> None:
-        """Recognise the values of a Secret from now on."""
-        self._memory.learn(values_of(secret))
-
-    def secret(self, document: JsonObject) -> JsonObject:
-        """Return a Secret with the values of its data as hashes."""
-        hidden = {
-            part: {name: self._hash(value) for name, value in values.items()}
-            for part in ("data", "stringData")
-            if isinstance(values := document.get(part), dict)
-        }
-        metadata = dict(metadata_of(document))
-        if annotations := metadata.get("annotations"):
-            # That of `kubectl apply` holds the whole Secret.
-            metadata["annotations"] = {name: self._hash(value) for name, value in annotations.items()}
-        return {**document, "metadata": metadata, **hidden}
-
-    def _hash(self, value: object) -> str:
-        digest = hmac.new(self._key, str(value).encode(), hashlib.sha256).hexdigest()
-        return f"<hash {digest[:12]}>"
-
-    def masked(self, value: T) -> T:
-        """Return a JSON value with the contents of Secrets masked in its texts."""
-        if not self._memory.has_values:
-            return value
-        if isinstance(value, dict):
-            return cast("T", {key: self.masked(inner) for key, inner in value.items()})
-        if isinstance(value, list):
-            return cast("T", [self.masked(inner) for inner in value])
-        return cast("T", self._memory.mask(value)) if isinstance(value, str) else value
 
 
 class Assembly:
@@ -71,24 +25,48 @@ class Assembly:
     def __init__(self, shadow: Shadow, redaction: Redaction) -> None:
         self._shadow = shadow
         self._redaction = redaction
-        for record in shadow.server.objects.records_of("secrets"):
-            redaction.learn(record.decode())
-        for place, data in shadow.log.before.items():
-            if place.resource == "secrets" and data is not None:
-                redaction.learn(decode_json(data))
 
     def changes_by_run(self) -> dict[RunOf | None, list[Change]]:
         """Return every change, by the run that first wrote the object."""
         found: dict[RunOf | None, list[Change]] = {}
         log = self._shadow.log
-        for place, before in log.before.items():
+        for place in log.before:
             record = self._shadow.record(place)
-            change = self._change(place, before, None if record is None else record.raw)
+            change = self._change(place, log.origin(place), None if record is None else record.raw)
             if change is not None:
                 found.setdefault(next(iter(log.runs[place])), []).append(change)
         for changes in found.values():
             changes.sort(key=lambda change: (change.object.kind, change.object))
         return found
+
+    def proposed(self) -> tuple[Change, ...]:
+        """Return the changes that the plan takes as given."""
+        log = self._shadow.log
+        found = (self._change(place, log.before[place], after) for place, after in log.given.items())
+        return tuple(change for change in found if change is not None)
+
+    def no_ops_by_run(self) -> dict[RunOf | None, list[NoOpWrites]]:
+        """Return the writes to objects that end as they were, by the run that made them."""
+        found: dict[RunOf | None, list[NoOpWrites]] = {}
+        log = self._shadow.log
+        for place, writes in log.accepted.items():
+            if self._is_net_change(place):
+                continue
+            served = self._shadow.resource(place.resource)
+            name = ObjectName(place.resource if served is None else served.kind, place.namespace, place.name)
+            for run, count in Counter(write.run for write in writes).items():
+                found.setdefault(run, []).append(NoOpWrites(name, count, is_reverted=place in log.before))
+        for no_ops in found.values():
+            no_ops.sort()
+        return found
+
+    def _is_net_change(self, place: Place) -> bool:
+        if place not in self._shadow.log.before:
+            return False
+        before, record = self._shadow.log.origin(place), self._shadow.record(place)
+        if before is None or record is None:
+            return before is not None or record is not None
+        return without_bookkeeping(decode_json(before)) != without_bookkeeping(record.decode())
 
     def _change(self, place: Place, before: bytes | None, after: bytes | None) -> Change | None:
         """Return what the plan does to one object; ``None`` if it ends as it was."""
@@ -99,14 +77,13 @@ class Assembly:
             return None
         log = self._shadow.log
         is_secret = is_confidential_resource(place.resource.partition(".")[0])
-        hide = self._redaction.secret if is_secret else self._redaction.masked
-        old, new = (None if one is None else hide(one) for one in (old, new))
+        old, new = (None if one is None else self._redaction.document(place.resource, one) for one in (old, new))
         action = _action(old, new)
         return Change(
             action=action,
             object=ObjectName(shown["kind"], place.namespace, place.name),
             api_version=shown["apiVersion"],
-            fields=() if action is Action.DELETE else _fields(old or {}, new or {}, is_secret=is_secret),
+            fields=_fields(action, old or {}, new or {}, is_secret=is_secret),
             is_cascade=place in log.cascades,
             judged_locally=log.judged_locally.get(place, ""),
             before=b"" if old is None else encode_json(old),
@@ -114,8 +91,18 @@ class Assembly:
         )
 
 
-def _fields(old: JsonObject, new: JsonObject, *, is_secret: bool) -> tuple[FieldChange, ...]:
+def _fields(action: Action, old: JsonObject, new: JsonObject, *, is_secret: bool) -> tuple[FieldChange, ...]:
+    if action is Action.DELETE:
+        return ()
+    if action is Action.REPLACE:
+        # Any two objects differ in these, and that they are two is what the action says.
+        old, new = (_without_identity(one) for one in (old, new))
     return _secret_fields(old, new) if is_secret else field_changes(old, new, limit=MOST_FIELDS)[0]
+
+
+def _without_identity(document: JsonObject) -> JsonObject:
+    metadata = {key: value for key, value in metadata_of(document).items() if key not in ("uid", "creationTimestamp")}
+    return {**document, "metadata": metadata}
 
 
 def _secret_fields(old: JsonObject, new: JsonObject) -> tuple[FieldChange, ...]:
@@ -132,10 +119,10 @@ def _secret_fields(old: JsonObject, new: JsonObject) -> tuple[FieldChange, ...]:
     return (*field_changes(plain[0], plain[1], limit=MOST_FIELDS)[0], *fields)
 
 
-def counted(calls: Iterable[MissedCall]) -> tuple[Call, ...]:
+def counted(calls: Iterable[RecordedCall], redaction: Redaction) -> tuple[SkippedCall, ...]:
     """Return calls that were not made, equal ones together."""
-    counts = Counter((call.system, call.description) for call in calls)
-    return tuple(sorted(Call(system, description, count) for (system, description), count in counts.items()))
+    counts = Counter((redaction.masked(call.system), redaction.masked(call.description)) for call in calls)
+    return tuple(sorted(SkippedCall(system, description, count) for (system, description), count in counts.items()))
 
 
 def _action(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Action:
@@ -143,5 +130,7 @@ def _action(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Act
         return Action.DELETE
     if old is None:
         return Action.CREATE
+    if metadata_of(old).get("uid") != metadata_of(new).get("uid"):
+        return Action.REPLACE
     deleted = "deletionTimestamp" in metadata_of(new) and "deletionTimestamp" not in metadata_of(old)
     return Action.DELETE if deleted else Action.CHANGE

@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
 from steersman.history.records import ObjectName
 from steersman.planning.plan import Action, Change, PlannedObject
+from steersman.planning.text import SIGNS, created_text
 
-_SIGNS: Final = {Action.CREATE: "+", Action.CHANGE: "~", Action.DELETE: "-"}
+_Key: TypeAlias = tuple[str, ObjectName]
+#: Fields of one change that are shown.
+MOST_LINES: Final = 12
 #: Values that differ from plan to plan.
 _DRAWN: Final = re.compile(r"(uid|creationTimestamp|resourceVersion|[tT]ime|ownerReferences.*)$")
 
@@ -24,18 +27,23 @@ class Difference(Struct, frozen=True):
 
 def compare(here: Iterable[PlannedObject], there: Iterable[PlannedObject]) -> tuple[Difference, ...]:
     """Return the objects that two versions treat differently, without values that differ from plan to plan."""
-    ours = {(one.controller, one.object): one for one in here}
-    theirs = {(one.controller, one.object): one for one in there}
+    ours, theirs = _by_object(here), _by_object(there)
     found = []
     for key in dict.fromkeys([*ours, *theirs]):
-        one, other = (_deeds(plans.get(key), is_definition=not key[0]) for plans in (ours, theirs))
-        if one != other:
-            found.append(
-                Difference(
-                    key[1], tuple(line for line in one if line not in other), tuple(x for x in other if x not in one)
-                )
-            )
+        one, other = ours.get(key, ()), theirs.get(key, ())
+        only_here, only_there = (_only(one, other, key), _only(other, one, key))
+        if only_here or only_there:
+            found.append(Difference(key[1], only_here, only_there))
     return tuple(found)
+
+
+def _by_object(plan: Iterable[PlannedObject]) -> dict[_Key, tuple[PlannedObject, ...]]:
+    """Return planned objects by reconciler and object; reconcilers of two operators may have one name."""
+    found: dict[_Key, tuple[PlannedObject, ...]] = {}
+    for one in plan:
+        key = one.controller, one.object
+        found[key] = (*found.get(key, ()), one)
+    return found
 
 
 def comparison_text(differences: tuple[Difference, ...], there: str) -> str:
@@ -56,17 +64,45 @@ def _lines(differences: tuple[Difference, ...], there: str) -> Iterator[str]:
     yield f"{count:,} {'object is' if count == 1 else 'objects are'} planned differently. Nothing was written."
 
 
-def _deeds(one: PlannedObject | None, *, is_definition: bool) -> tuple[str, ...]:
-    """Return what is done for an object, one line for each field; a CRD that is not planned does not change."""
-    if one is None:
-        return () if is_definition else ("not planned",)
-    lines = [line for change in one.changes for line in _change_lines(change, one.object.namespace)]
-    if one.is_failure:
-        lines.append(f"! {one.message or 'does not come to rest'}")
-    return tuple(lines)
+def _only(ones: tuple[PlannedObject, ...], others: tuple[PlannedObject, ...], key: _Key) -> tuple[str, ...]:
+    """Return what is done for an object by one version only, one line for each field."""
+    controller, name = key
+    if not ones:
+        # A CRD that is not planned does not change.
+        return ("not planned",) if controller else ()
+    known = {_identity(change): set(_field_lines(change, name.namespace)) for one in others for change in one.changes}
+    lines: list[str] = []
+    for change in (change for one in ones for change in one.changes):
+        if _identity(change) in known:
+            own = _field_lines(change, name.namespace)
+            lines += [line for line in own if line not in known[_identity(change)]]
+        else:
+            lines += _change_lines(change, name.namespace)
+    failures = {_failure(one) for one in others}
+    return (*lines, *(text for one in ones if (text := _failure(one)) and text not in failures))
+
+
+def _failure(one: PlannedObject) -> str:
+    return f"! {one.message or 'does not come to rest'}" if one.is_failure else ""
+
+
+def _identity(change: Change) -> tuple[Action, str, ObjectName]:
+    return change.action, change.api_version, change.object
 
 
 def _change_lines(change: Change, namespace: str) -> list[str]:
-    head = f"{_SIGNS[change.action]} {change.object.within(namespace)}"
+    """Return what a change does that only one version makes; a new object is one line, however many fields it has."""
+    if change.action is Action.CREATE:
+        return ["  ".join([_head(change, namespace), *(created_text(change) if change.after else ())])]
+    lines = _field_lines(change, namespace)
+    return lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], f"… {len(lines) - MOST_LINES:,} more fields"]
+
+
+def _field_lines(change: Change, namespace: str) -> list[str]:
+    head = _head(change, namespace)
     fields = [one for one in change.fields if not _DRAWN.search(one.path)]
     return [f"{head}  {one}" for one in fields] or [head]
+
+
+def _head(change: Change, namespace: str) -> str:
+    return f"{SIGNS[change.action]} {change.object.within(namespace)}"

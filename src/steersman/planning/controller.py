@@ -56,9 +56,16 @@ class PlannedController(Controller[K]):
     """Runs one reconciler for the chosen objects until none of them changes anything any more."""
 
     def __init__(
-        self, reconciler: Reconciler[K], options: ControllerOptions, log: ChangeLog, choose: Callable[[ObjectKey], bool]
+        self,
+        reconciler: Reconciler[K],
+        options: ControllerOptions,
+        log: ChangeLog,
+        choose: Callable[[ObjectKey], bool],
+        *,
+        number: int,
     ) -> None:
         super().__init__(reconciler, options)
+        self._number = number
         # Retries and timers are made by `run_again` alone: how many come due while a plan is made is chance.
         self.queue = WorkQueue(clock=_WithoutTimers(options.clock))
         self._log = log
@@ -72,7 +79,7 @@ class PlannedController(Controller[K]):
 
     def run_of(self, key: ObjectKey) -> RunOf:
         """Return the name of an object's runs."""
-        return RunOf(self.reconciler.name, ObjectName(self.reconciler.resource.gvk.kind, *key))
+        return RunOf(self._number, self.reconciler.name, ObjectName(self.reconciler.resource.gvk.kind, *key))
 
     def ended(self, reconcile: Reconcile) -> None:
         """Record the end of a run."""

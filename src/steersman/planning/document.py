@@ -2,8 +2,8 @@
 
 from steersman.history.records import FieldChange, ObjectName, Result
 from steersman.json_types import JsonObject
-from steersman.objects.codec import decode_json
-from steersman.planning.plan import Action, Call, Change, Plan, PlannedObject, of_definitions
+from steersman.objects.codec import decode_json, encode_json
+from steersman.planning.plan import Action, Change, NoOpWrites, Plan, PlannedObject, SkippedCall, of_definitions
 
 
 def plan_document(plan: Plan) -> JsonObject:
@@ -14,10 +14,12 @@ def plan_document(plan: Plan) -> JsonObject:
             "objects": len(plan.objects),
             "leftOut": plan.left_out,
             **{f"{action.value}s": plan.count(action) for action in Action},
+            "writesWithoutEffect": sum(one.count for one in plan.no_ops),
             "failures": len(plan.failures),
             "isEmpty": plan.is_empty,
             "seconds": round(plan.seconds, 3),
         },
+        "proposed": list(map(_change, plan.proposed)),
         "changes": list(map(_change, plan.changes)),
         "objects": list(map(_object, plan.objects)),
         "notCalled": list(map(_call, plan.calls)),
@@ -37,6 +39,7 @@ def _object(one: PlannedObject) -> JsonObject:
             "isAtRest": one.is_at_rest,
             "changes": list(map(_change, one.changes)),
             "notCalled": list(map(_call, one.calls)),
+            "writesWithoutEffect": list(map(_no_op, one.no_ops)) or None,
         }
     )
 
@@ -56,8 +59,12 @@ def _change(change: Change) -> JsonObject:
     )
 
 
-def _call(call: Call) -> JsonObject:
+def _call(call: SkippedCall) -> JsonObject:
     return {"system": call.system, "description": call.description, "count": call.count}
+
+
+def _no_op(writes: NoOpWrites) -> JsonObject:
+    return {**_name(writes.object), "count": writes.count, "isReverted": writes.is_reverted}
 
 
 def _name(name: ObjectName) -> JsonObject:
@@ -94,6 +101,7 @@ def _read_change(document: JsonObject) -> Change:
         fields=tuple(
             FieldChange(one["path"], one.get("before", ""), one.get("after", "")) for one in document["fields"]
         ),
+        after=encode_json(document["after"]) if "after" in document else b"",
     )
 
 

@@ -14,6 +14,8 @@ class Action(StrEnum):
     CREATE = "create"
     CHANGE = "change"
     DELETE = "delete"
+    #: Deleted and created again under the same name: another object, with another uid.
+    REPLACE = "replace"
 
 
 class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -36,7 +38,7 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"<Change {self.action} {self.object}>"
 
 
-class Call(Struct, frozen=True, order=True):
+class SkippedCall(Struct, frozen=True, order=True):
     """A call to another system that was not made."""
 
     #: The server of an HTTP request, or the system of an external write.
@@ -46,13 +48,25 @@ class Call(Struct, frozen=True, order=True):
     count: int = 1
 
 
+class NoOpWrites(Struct, frozen=True, order=True):
+    """Writes to an object that is the same before and after them."""
+
+    object: ObjectName
+    #: Number of different requests: a plan repeats runs, and a request that is repeated counts once.
+    count: int
+    #: Whether something was changed and changed back; otherwise each write left the object as it was.
+    is_reverted: bool = False
+
+
 class PlannedObject(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the reconciles of one object do."""
 
     controller: str
     object: ObjectName
     changes: tuple[Change, ...] = ()
-    calls: tuple[Call, ...] = ()
+    calls: tuple[SkippedCall, ...] = ()
+    #: Writes that change nothing.
+    no_ops: tuple[NoOpWrites, ...] = ()
     #: How the last run ended, and why if it did not succeed.
     result: Result = Result.DONE
     message: str = ""
@@ -85,8 +99,10 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     objects: tuple[PlannedObject, ...] = ()
     #: Changes that belong to no object: the definitions of the operators' kinds.
     changes: tuple[Change, ...] = ()
+    #: Changes that a person proposes: the plan is what operators do if they are made.
+    proposed: tuple[Change, ...] = ()
     #: Calls to other systems that were not made, of all objects.
-    calls: tuple[Call, ...] = ()
+    calls: tuple[SkippedCall, ...] = ()
     #: What the plan could not take into account.
     notes: tuple[str, ...] = ()
     #: Number of objects that were left out because of a limit.
@@ -108,8 +124,13 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Whether nothing would be written, and that is certain: no object fails."""
         return not self.all_changes and not self.calls and not self.failures
 
+    @property
+    def no_ops(self) -> tuple[NoOpWrites, ...]:
+        """Writes that change nothing, of all objects."""
+        return tuple(one for planned in self.objects for one in planned.no_ops)
+
     def count(self, action: Action) -> int:
-        """Return how many objects are created, changed or deleted."""
+        """Return how many objects are created, changed, deleted or replaced."""
         return sum(change.action is action for change in self.all_changes)
 
     @property

@@ -12,16 +12,19 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, Final
+from urllib.parse import quote
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from steersman.client.client import Client
+from steersman.client.interfaces import Ref
 from steersman.clock import Clock
 from steersman.concurrency import background
 from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions, EventKind
+from steersman.controller.run.pause import PAUSED, pause_of
 from steersman.errors import ConfigError, Forbidden, NotFound, SteersmanError, WaitTimeout
 from steersman.history.history import History, HistoryLimits
 from steersman.history.records import Reconcile, Result
@@ -29,23 +32,25 @@ from steersman.history.redaction import SecretMemory
 from steersman.informer.informer import Informer
 from steersman.informer.informers import Informers
 from steersman.informer.list_watch_driver import ApiConnection
+from steersman.json_types import JsonObject
 from steersman.manager.definitions import definitions_of
 from steersman.manager.install import apply_definition
 from steersman.manager.operator import Operator
-from steersman.objects.codec import decode_json
+from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured
-from steersman.planning.assembly import Assembly, Redaction, counted
+from steersman.planning.assembly import Assembly, counted
 from steersman.planning.changes import Place, RunOf
 from steersman.planning.connections import foreign_connections
 from steersman.planning.controller import PlannedController
-from steersman.planning.plan import Change, Plan, PlannedObject
+from steersman.planning.plan import Change, NoOpWrites, Plan, PlannedObject, SkippedCall
 from steersman.planning.read_only import ReadOnlyTransport
-from steersman.planning.services import Call as MissedCall
-from steersman.planning.services import PlannedServices
+from steersman.planning.redaction import Redaction
+from steersman.planning.services import PlannedServices, RecordedCall
 from steersman.planning.shadow import DEFINITION_RESOURCE, Shadow
 from steersman.planning.transport import PlanningTransport
 from steersman.planning.writes import PlannedWrites
+from steersman.protocol.http import Request
 from steersman.randomness import Randomness
 from steersman.transport.base import Transport
 from steersman.transport.services import HttpServices
@@ -58,6 +63,10 @@ _REST_LOOKS, _REST_PAUSE = 3, 0.005
 _STEPS = 20
 #: Looks without any progress after which a run that no time passes for counts as stuck.
 _STUCK_LOOKS = 2000
+#: The field manager of proposed changes.
+_PROPOSER: Final = "steer-plan"
+_NOT_FOUND: Final = 404
+_JSON: Final = {"accept": "application/json"}
 _ONLY_LISTENERS = HistoryLimits(per_object=1, records=1)
 
 #: Called with the number of objects planned so far, and of those known.
@@ -79,6 +88,13 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
     offline: bool = False
     #: Plan the definitions of the operators' kinds, too, and judge objects by them.
     definitions: bool = True
+    #: Objects that a person proposes to apply: the plan is what operators do then. An object with a resource version
+    #: replaces the existing one.
+    proposed: tuple[JsonObject, ...] = ()
+    #: Namespace of proposed objects that name none.
+    proposed_namespace: str = "default"
+    #: Plan paused objects as if they were resumed.
+    resume: bool = False
     #: Seconds that caches get to sync.
     sync_timeout: float = 120.0
     #: Note the servers that drivers of the operator's own connect to; not under uvloop.
@@ -152,15 +168,17 @@ class _Planner:
         doubles = {url: one for operator in operators for url, one in operator.planned_services.items()}
         self._services = PlannedServices(services or self._closed_services or HttpServices(clock), clock, doubles)
         self._live = ReadOnlyTransport(transport)
+        self._secrets = SecretMemory()
+        self._redaction = Redaction(self._secrets, options.hash_key)
         self._definitions = definitions_of(_custom_kinds(operators))
         self._shadow = Shadow(self._live, clock=clock, definitions=[one.content for one in self._definitions])
+        self._shadow.on_object = self._redaction.learn
         self._writes = PlannedWrites(None if options.offline else self._live, self._shadow)
         self._transport = PlanningTransport(self._live, self._shadow, self._writes)
         self._connection = ApiConnection(self._transport, clock, Randomness())
         self._controllers: list[PlannedController[Any]] = []
-        self._secrets = SecretMemory()
         self._notes: dict[str, None] = {}
-        self._left_out: set[tuple[str, ObjectKey]] = set()
+        self._left_out: set[tuple[int, ObjectKey]] = set()
         self._pause = pause if pause is not None else lambda: clock.sleep(_REST_PAUSE)
         #: Whether the clock stands still, so that no timeout ends what waits for it.
         self._stands_still = pause is not None
@@ -174,13 +192,14 @@ class _Planner:
                 stack.push_async_callback(self._closed_services.close)
             stack.push_async_callback(self._services.close)
             stack.push_async_callback(self._transport.close)
+            await self._check_namespaces()
             if self._options.definitions:
                 await self._plan_definitions()
+            await self._propose()
             informers = Informers(self._connection)
             self._controllers = [
-                self._controller(operator, reconciler, informers)
-                for operator in self._operators
-                for reconciler in operator.reconcilers
+                self._controller(number, operator, reconciler, informers)
+                for number, (operator, reconciler) in enumerate(self._declared())
             ]
             self._note_what_is_left_out()
             await stack.enter_async_context(background(informers.run(), name="informers"))
@@ -208,8 +227,25 @@ class _Planner:
             if before is None or (before and decode_json(before)["spec"] != applied.content["spec"]):
                 self._writes.local_resources.add(applied.name)
 
+    async def _propose(self) -> None:
+        """Make the proposed changes in the shadow, judged as any other write, before an operator sees anything."""
+        known = set(self._shadow.log.before)
+        namespace = self._options.proposed_namespace
+        client = Client(self._transport, namespace=namespace, field_manager=_PROPOSER, clock=self._clock)
+        for document in self._options.proposed:
+            await _write(client, Unstructured(decode_json(encode_json(document))))
+        if self._options.resume:
+            for kind in dict.fromkeys(reconciler.kind for _, reconciler in self._declared()):
+                await _resume(client, kind, self._options.namespaces, self._clock)
+        log = self._shadow.log
+        records = {place: self._shadow.record(place) for place in log.before if place not in known}
+        log.take_as_given({place: None if one is None else one.raw for place, one in records.items()})
+
+    def _declared(self) -> list[tuple[Operator, Reconciler[Any]]]:
+        return [(operator, reconciler) for operator in self._operators for reconciler in operator.reconcilers]
+
     def _controller(
-        self, operator: Operator, reconciler: Reconciler[Any], informers: Informers
+        self, number: int, operator: Operator, reconciler: Reconciler[Any], informers: Informers
     ) -> PlannedController[Any]:
         history = History(_ONLY_LISTENERS)
         client = Client(self._transport, field_manager=operator.name, clock=self._clock)
@@ -225,13 +261,17 @@ class _Planner:
             secrets=self._secrets,
         )
         controller = PlannedController(
-            _limited(reconciler, self._options), options, self._shadow.log, self._chooser(reconciler)
+            _limited(reconciler, self._options),
+            options,
+            self._shadow.log,
+            self._chooser(number, reconciler),
+            number=number,
         )
         history.listen(controller.ended)
         controller.attach()
         return controller
 
-    def _chooser(self, reconciler: Reconciler[Any]) -> Callable[[ObjectKey], bool]:
+    def _chooser(self, number: int, reconciler: Reconciler[Any]) -> Callable[[ObjectKey], bool]:
         """Return the function that decides which objects of a reconciler are planned."""
         named = self._options.objects
         names = {name for kind, name in named if kind.lower() in _names_of(reconciler)}
@@ -242,12 +282,19 @@ class _Planner:
             if named and key.name not in names:
                 return False
             if limit and key not in chosen and len(chosen) >= limit:
-                self._left_out.add((reconciler.name, key))
+                self._left_out.add((number, key))
                 return False
             chosen.add(key)
             return True
 
         return choose
+
+    async def _check_namespaces(self) -> None:
+        """Raise ``ConfigError`` for a namespace that does not exist; one that may not be read is taken to exist."""
+        for name in self._options.namespaces:
+            answer = await self._live.request(Request("GET", f"/api/v1/namespaces/{quote(name, safe='')}", _JSON))
+            if answer.status == _NOT_FOUND:
+                raise ConfigError(f"namespace {name!r} does not exist")
 
     def _check_names(self) -> None:
         """Raise ``ConfigError`` for an object that was named, but not found."""
@@ -256,11 +303,17 @@ class _Planner:
             if not found:
                 known = ", ".join(one.reconciler.resource.gvk.kind for one in self._controllers)
                 raise ConfigError(f"{kind}/{name}: the operator does not reconcile {kind!r}, only {known}")
-            if not any(key.name == name for one in found for key in one.last):
-                place = (
-                    f"namespace {', '.join(self._options.namespaces)}" if self._options.namespaces else "any namespace"
-                )
-                raise ConfigError(f"{kind}/{name}: there is no such object in {place}")
+            keys = [*(key for one in found for key in one.last), *(key for _, key in self._left_out)]
+            if not any(key.name == name for key in keys):
+                raise ConfigError(f"{kind}/{name}: there is no such object{self._selection() or ' in any namespace'}")
+        if not any(controller.last for controller in self._controllers) and not self._options.objects:
+            kinds = dict.fromkeys(one.reconciler.resource.gvk.kind for one in self._controllers)
+            self._notes[f"there is nothing to plan: no {' or '.join(kinds)}{self._selection()}"] = None
+
+    def _selection(self) -> str:
+        """Return the labels and namespaces that are planned, as the end of a sentence."""
+        labels = f" with labels {self._options.selector}" if self._options.selector else ""
+        return labels + (f" in namespace {' or '.join(self._options.namespaces)}" if self._options.namespaces else "")
 
     def _note_what_is_left_out(self) -> None:
         for operator in self._operators:
@@ -331,14 +384,17 @@ class _Planner:
     # The result.
 
     def _plan(self, seconds: float) -> Plan:
-        redaction = Redaction(self._secrets, self._options.hash_key)
+        redaction = self._redaction
         assembly = Assembly(self._shadow, redaction)
-        changes = assembly.changes_by_run()
-        calls: dict[RunOf | None, list[MissedCall]] = {}
+        changes, no_ops = assembly.changes_by_run(), assembly.no_ops_by_run()
+        calls: dict[RunOf | None, list[RecordedCall]] = {}
         for call in self._services.calls:
             calls.setdefault(call.run, []).append(call)
         objects = [
-            _planned(controller, key, changes, calls) for controller in self._controllers for key in controller.last
+            _planned(controller, key, changes.get(run, ()), counted(calls.get(run, ()), redaction), no_ops.get(run, ()))
+            for controller in self._controllers
+            for key in controller.last
+            for run in [controller.run_of(key)]
         ]
         for reason in self._shadow.log.judged_locally.values():
             if reason.startswith("webhook "):
@@ -350,8 +406,9 @@ class _Planner:
                 for one in sorted(objects, key=lambda one: (one.object.kind, one.object))
             ),
             changes=tuple(changes.pop(None, ())),
-            calls=counted(self._services.calls),
-            notes=tuple(self._notes),
+            proposed=assembly.proposed(),
+            calls=counted(self._services.calls, redaction),
+            notes=tuple(map(redaction.masked, self._notes)),
             left_out=len(self._left_out),
             seconds=seconds,
         )
@@ -360,16 +417,18 @@ class _Planner:
 def _planned(
     controller: PlannedController[Any],
     key: ObjectKey,
-    changes: dict[RunOf | None, list[Change]],
-    calls: dict[RunOf | None, list[MissedCall]],
+    changes: Iterable[Change],
+    calls: tuple[SkippedCall, ...],
+    no_ops: Iterable[NoOpWrites],
 ) -> PlannedObject:
     run = controller.run_of(key)
     last = controller.last.get(key)
     return PlannedObject(
         controller=run.controller,
         object=run.object,
-        changes=tuple(changes.get(run, ())),
-        calls=counted(calls.get(run, ())),
+        changes=tuple(changes),
+        calls=calls,
+        no_ops=tuple(no_ops),
         result=Result.DONE if last is None else last.result,
         message="" if last is None else _reason(last),
         waits_for=None if last is None else last.next.waits_for,
@@ -399,6 +458,28 @@ def _names_of(reconciler: Reconciler[Any]) -> frozenset[str]:
     resource = reconciler.resource
     names = (resource.gvk.kind.lower(), resource.plural, resource.singular, *resource.short_names)
     return frozenset({*names, f"{resource.plural}.{resource.gvk.group}"})
+
+
+async def _write(client: Client, obj: Unstructured) -> None:
+    """Create an object, replace the existing one by an edited one, or apply a text without a version."""
+    found = await client.try_get(obj.gvk, obj.name, obj.namespace or None) if obj.name else None
+    if found is None:
+        obj.metadata.pop("resourceVersion", None)
+        await client.create(obj)
+    elif obj.resource_version:
+        obj.metadata["resourceVersion"] = found.resource_version
+        await client.replace(obj)
+    else:
+        await client.apply(obj, force=True)
+
+
+async def _resume(client: Client, kind: type[KubeObject], namespaces: tuple[str, ...], clock: Clock) -> None:
+    """Remove the pauses of a kind's objects."""
+    for namespace in namespaces or ("",):
+        async for obj in client.list_metadata(kind, namespace=namespace):
+            if pause_of(obj.metadata.annotations, clock.now()) is not None:
+                target = Ref(kind, obj.name, obj.namespace or None)
+                await client.patch(target, {"metadata": {"annotations": {PAUSED: None}}})
 
 
 async def _steps() -> None:

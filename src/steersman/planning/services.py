@@ -27,7 +27,7 @@ NOT_MADE: Final = ("x-steersman-plan", "not made")
 _ACCEPTED: Final = Response(202, [("content-type", "application/json"), NOT_MADE], b"")
 
 
-class Call(NamedTuple):
+class RecordedCall(NamedTuple):
     """A call to another system that a plan did not make."""
 
     #: The server of an HTTP request, or the system of an external write.
@@ -47,7 +47,7 @@ class PlannedServices(HttpServices):
         self._inner = inner
         self._doubles = {server_of(url): double for url, double in doubles.items()}
         #: Calls that were not made, in order, each once.
-        self.calls: dict[Call, None] = {}
+        self.calls: dict[RecordedCall, None] = {}
 
     def at(self, url: str, *, fence: WriteFence | None = None) -> HttpService:
         """Return the service at a URL for reads; other requests are recorded, and answered by its double."""
@@ -60,7 +60,7 @@ class PlannedServices(HttpServices):
         """Record an external write without making it, and return ``None`` instead of its result."""
         del work
         system, _, description = write.partition(": ")
-        self.calls[Call(system, description, current_run.get())] = None
+        self.calls[RecordedCall(system, description, current_run.get())] = None
         return cast("T", None)
 
     async def close(self) -> None:
@@ -76,7 +76,7 @@ def _accept(request: Request) -> Response:
 class _ReadsOnly:
     """A transport that makes reads, and records other requests."""
 
-    def __init__(self, inner: Transport, server: str, double: ServiceDouble, calls: dict[Call, None]) -> None:
+    def __init__(self, inner: Transport, server: str, double: ServiceDouble, calls: dict[RecordedCall, None]) -> None:
         self._inner = inner
         self._server = server
         self._double = double
@@ -87,7 +87,7 @@ class _ReadsOnly:
         if request.method in SAFE_METHODS:
             return await self._inner.request(request, timeout=timeout)
         content = hash((request.target, request.body))
-        self._calls[Call(self._server, request.method, current_run.get(), content)] = None
+        self._calls[RecordedCall(self._server, request.method, current_run.get(), content)] = None
         return self._double(request)
 
     def stream(

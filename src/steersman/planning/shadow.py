@@ -5,7 +5,7 @@ has it, with a resource version of the shadow; `live_version` returns that of th
 not in the shadow, so the garbage collector of a cluster must not run in it: it would miss owners that do exist.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -47,9 +47,13 @@ class Shadow:
         #: Resource versions of the live objects.
         self._versions: dict[Place, str] = {}
         self._is_loading = False
+        #: Called with every state of an object that the plan sees: its place and its bytes.
+        self.on_object: Callable[[Place, bytes], None] = lambda *_: None
         self.server.objects.observers.append(self._observe)
 
     def _observe(self, event: Event) -> None:
+        record = event.record
+        self.on_object(Place(event.resource, record.namespace, record.name), record.raw)
         if not self._is_loading:
             self.log.observe(event)
 

@@ -16,14 +16,16 @@ from typing import Final
 from steersman.history.records import FieldChange, Result
 from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
-from steersman.planning.plan import Action, Call, Change, Plan, PlannedObject
+from steersman.planning.plan import Action, Change, NoOpWrites, Plan, PlannedObject, SkippedCall
 
 #: Fields of one object that are shown.
 _FIELDS: Final = 12
 #: Up to so many objects are listed even if nothing changes.
 _UNCHANGED: Final = 20
-_SIGNS: Final = {Action.CREATE: "+", Action.CHANGE: "~", Action.DELETE: "-"}
-_COLOURS: Final = {Action.CREATE: "green", Action.CHANGE: "yellow", Action.DELETE: "red"}
+SIGNS: Final = {Action.CREATE: "+", Action.CHANGE: "~", Action.DELETE: "-", Action.REPLACE: "-/+"}
+_COLOURS: Final = {Action.CREATE: "green", Action.CHANGE: "yellow", Action.DELETE: "red", Action.REPLACE: "red"}
+#: Objects with writes that change nothing which are named.
+_NAMED: Final = 3
 #: Fields that say when something changed, beside the field that did.
 _TIMES: Final = ("lastTransitionTime", "lastUpdateTime", "observedGeneration")
 _CONDITIONS: Final = "status.conditions"
@@ -44,6 +46,9 @@ def plan_text(plan: Plan, style: Style = plain) -> str:
 
 
 def _lines(plan: Plan, style: Style) -> Iterator[str]:
+    if plan.proposed:
+        yield "Proposed"
+        yield from _changes(plan.proposed, "", style)
     if plan.changes:
         yield f"Operator {', '.join(plan.operators)}"
         yield from _changes(plan.changes, "", style)
@@ -52,6 +57,8 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
         if not one.is_unchanged or one.is_failure or shows_unchanged:
             yield from _object(one, style)
     yield summary(plan)
+    if plan.no_ops:
+        yield _no_ops(plan.no_ops)
     for call in plan.calls:
         yield f"Not called: {_call(call)}."
     yield from (f"Note: {note}." for note in plan.notes)
@@ -59,7 +66,11 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
 
 def summary(plan: Plan) -> str:
     """Return one line about a plan."""
-    counts = [_number(plan.count(action), action.value) for action in Action]
+    counts = [
+        _number(count, action.value)
+        for action in Action
+        if (count := plan.count(action)) or action is not Action.REPLACE
+    ]
     unchanged = sum(one.is_unchanged and not one.is_failure for one in plan.objects)
     hidden = f", {unchanged:,} without changes" if len(plan.objects) > _UNCHANGED and unchanged else ""
     failed = f", {_number(len(plan.failures), 'failure')}" if plan.failures else ""
@@ -69,6 +80,15 @@ def summary(plan: Plan) -> str:
         f"{objects}{left_out} planned in {plan.seconds:.1f} s: {', '.join(counts)}{hidden}{failed}. "
         "Nothing was written."
     )
+
+
+def _no_ops(no_ops: tuple[NoOpWrites, ...]) -> str:
+    """Return a line about writes that change nothing."""
+    count = sum(one.count for one in no_ops)
+    names = list(dict.fromkeys(f"{one.object}{' (changed back)' if one.is_reverted else ''}" for one in no_ops))
+    more = f" and {_number(len(names) - _NAMED, 'more object')}" if len(names) > _NAMED else ""
+    verb = "changes" if count == 1 else "change"
+    return f"{_number(count, 'write')} {verb} nothing: {', '.join(names[:_NAMED])}{more}."
 
 
 def _object(one: PlannedObject, style: Style) -> Iterator[str]:
@@ -105,11 +125,13 @@ def _end(one: PlannedObject) -> str:
 def _changes(changes: tuple[Change, ...], namespace: str, style: Style) -> Iterator[str]:
     names = [change.object.within(namespace) for change in changes]
     width = max(map(len, names), default=0)
+    signs = max((len(SIGNS[change.action]) for change in changes), default=0)
     for change, name in zip(changes, names, strict=True):
-        head = f"  {style(_SIGNS[change.action], _COLOURS[change.action])} {name.ljust(width)}"
+        sign = SIGNS[change.action]
+        head = f"  {style(sign, _COLOURS[change.action])}{'':{signs - len(sign)}} {name.ljust(width)}"
         details = _details(change) or [""]
         yield f"{head}  {details[0]}".rstrip()
-        yield from (f"    {'':{width}}  {detail}" for detail in details[1:])
+        yield from (f"   {'':{signs + width}}  {detail}" for detail in details[1:])
 
 
 def _details(change: Change) -> list[str]:
@@ -118,7 +140,13 @@ def _details(change: Change) -> list[str]:
             return ["because its owner is deleted"]
         return ["waits for its finalizers"] if change.after else []
     if change.action is Action.CREATE:
-        return _created(change)
+        return created_text(change)
+    if change.action is Action.REPLACE:
+        return ["replaced: deleted and created again", *_changed(change)]
+    return _changed(change)
+
+
+def _changed(change: Change) -> list[str]:
     fields = [one for one in change.fields if not one.path.startswith(_CONDITIONS)]
     lines = [_field(one) for one in fields if not one.path.endswith(_TIMES)] + _conditions(change)
     lines = lines or [_field(one) for one in change.fields]
@@ -150,7 +178,7 @@ def _condition(condition: JsonObject) -> str:
     return f"{condition.get('status')}{f' ({reason})' if reason else ''}{f': {message}' if message else ''}"
 
 
-def _created(change: Change) -> list[str]:
+def created_text(change: Change) -> list[str]:
     """Return what is most worth knowing of a new object: its keys or its images."""
     document = decode_json(change.after)
     keys = {*(document.get("data") or {}), *(document.get("binaryData") or {})}
@@ -166,7 +194,7 @@ def _field(change: FieldChange) -> str:
     return f"{change.path}  {change.before} → {change.after or '(removed)'}"
 
 
-def _call(call: Call) -> str:
+def _call(call: SkippedCall) -> str:
     if call.description in _METHODS:
         return f"{_number(call.count, 'request')} to {call.system} ({call.description})"
     times = f" ({call.count} times)" if call.count > 1 else ""

@@ -15,6 +15,7 @@ from steersman.apiserver.messages.info import RequestInfo, parse_resource_path, 
 from steersman.apiserver.status import no_such_resource
 from steersman.errors import NotPlanned
 from steersman.objects.codec import decode_json, encode_json
+from steersman.planning.changes import Place
 from steersman.planning.read_only import as_dry_run
 from steersman.planning.shadow import Shadow
 from steersman.planning.writes import PlannedWrites
@@ -57,6 +58,7 @@ class PlanningTransport:
             return await self._live.request(request if is_read else as_dry_run(request), timeout=timeout)
         if not is_read:
             _check_is_planned(info)
+            self._shadow.on_object(Place(served.stored_as, info.namespace, info.name), request.body)
             return await self._writes.send(request, info, served, query)
         refusal = await self._shadow.load(info, served, query)
         return refusal if refusal is not None else await self._shadow.transport.request(request, timeout=timeout)

@@ -82,6 +82,8 @@ class PlannedWrites:
             if refusal is not None and not (is_blind_create and refusal.status == _FORBIDDEN):
                 return refusal
         response = await self._checked(Write(request, info, served, query, place, body))
+        if name and response.status < _FAILURE and "dryRun" not in query:
+            self._shadow.log.accept(place, request.method, info.subresource)
         if request.method == "DELETE" and name:
             await self._cascade.begin_foreground(place)
         await self._cascade.run()

@@ -16,6 +16,7 @@ from steersman.version import __version__
 _PROJECT_FILES: Final = {
     "pyproject.toml": "pyproject.toml",
     "README.md": "README.md",
+    "AGENTS.md": "AGENTS.md",
     "Makefile": "Makefile",
     "Dockerfile": "Dockerfile",
     "constraints.txt": "constraints.txt",

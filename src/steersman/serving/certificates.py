@@ -75,21 +75,22 @@ class CertificateAuthority:
         """Return the authority with its key, to be kept and loaded again."""
         return KeyPair(self.certificate, _key_bytes(self._key))
 
-    def issue_server(self, names: Sequence[str], *, days: float = 365) -> KeyPair:
-        """Create a serving certificate for DNS names and IP addresses."""
+    def issue_server(self, names: Sequence[str], *, days: float = 365, is_peer: bool = False) -> KeyPair:
+        """Create a serving certificate for DNS names and IP addresses; that of a peer is also valid for clients."""
         if not names:
             raise ValueError("a serving certificate needs at least one name")
         alternatives = x509.SubjectAlternativeName([_general_name(name) for name in names])
-        return self._issue(_name(names[0]), ExtendedKeyUsageOID.SERVER_AUTH, alternatives, days=days)
+        usages = [ExtendedKeyUsageOID.SERVER_AUTH, *([ExtendedKeyUsageOID.CLIENT_AUTH] if is_peer else [])]
+        return self._issue(_name(names[0]), usages, alternatives, days=days)
 
     def issue_client(self, user: str, groups: Sequence[str] = (), *, days: float = 365) -> KeyPair:
         """Create a client certificate; Kubernetes reads the user and the groups from its subject."""
-        return self._issue(_name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH, None, days=days)
+        return self._issue(_name(user, groups), [ExtendedKeyUsageOID.CLIENT_AUTH], None, days=days)
 
     def _issue(
         self,
         subject: x509.Name,
-        usage: x509.ObjectIdentifier,
+        usages: Sequence[x509.ObjectIdentifier],
         alternatives: x509.SubjectAlternativeName | None,
         *,
         days: float,
@@ -99,7 +100,7 @@ class CertificateAuthority:
             _builder(subject, self._certificate.subject, key.public_key(), clock=self._clock, days=days)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage(signs_certificates=False), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+            .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
         )

@@ -1,8 +1,8 @@
 """Every fault at every step of a scenario, with oracles.
 
-Start with ``simulate`` in ``simulator.py``. ``plans`` enumerates faults over a ``recording``, ``run`` runs one of them,
-``connection`` and ``simulated_watch`` are where faults strike, ``oracles`` judge the end. ``operations`` are scenarios
-that are generated from the schema of a kind.
+Start with ``simulate`` in ``simulator.py``. ``faults`` enumerates plans over a recorded run, ``runs`` carries one out,
+``network`` is where faults strike, ``oracles`` judge the end, ``reports`` explain it. ``operations`` are scenarios that
+are generated from the schema of a kind, ``binaries`` simulates programs in other languages.
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from steersman.simulation.invariants import Invariant, always
     from steersman.simulation.operations.report import OperationsReport
     from steersman.simulation.operations.simulator import simulate_operations
-    from steersman.simulation.report import Report
+    from steersman.simulation.reports.report import Report
     from steersman.simulation.simulator import simulate
 
 __all__ = [
@@ -35,7 +35,7 @@ __getattr__, __dir__ = lazy_names(
         "steersman.simulation.invariants": ("Invariant", "always"),
         "steersman.simulation.operations.report": ("OperationsReport",),
         "steersman.simulation.operations.simulator": ("simulate_operations",),
-        "steersman.simulation.report": ("Report",),
+        "steersman.simulation.reports.report": ("Report",),
         "steersman.simulation.simulator": ("simulate",),
     },
 )

@@ -6,20 +6,20 @@ from contextlib import closing
 from typing import NamedTuple
 
 from steersman.manager.process.logs import quiet_logs
-from steersman.simulation.end_states import learn_volatile
 from steersman.simulation.event_loop import NotDeterministic, Stuck
-from steersman.simulation.fault_kinds import KINDS
-from steersman.simulation.instances import OperatorFactory, OperatorSource
-from steersman.simulation.interrupts import Interrupts, deferred_interrupts
+from steersman.simulation.faults.kinds import KINDS
+from steersman.simulation.faults.plans import Plan, chosen_kinds, pairs, parse_plan, random_walks, single_faults
+from steersman.simulation.faults.recording import first_difference
 from steersman.simulation.invariants import Invariant
-from steersman.simulation.oracles import Finding, Reference, judge, judge_undisturbed
-from steersman.simulation.plans import Plan, chosen_kinds, pairs, parse_plan, random_walks, single_faults
-from steersman.simulation.process_settings import rare_garbage_collection, reject_running_loop
-from steersman.simulation.recording import first_difference
-from steersman.simulation.report import Failure, Report
-from steersman.simulation.run import Outcome, run_plan
-from steersman.simulation.workers import Verdict, try_in_workers
-from steersman.simulation.world import World
+from steersman.simulation.oracles.end_states import learn_volatile
+from steersman.simulation.oracles.judge import Finding, Reference, judge, judge_undisturbed
+from steersman.simulation.reports.report import Failure, Report
+from steersman.simulation.runs.instances import OperatorFactory, OperatorSource
+from steersman.simulation.runs.interrupts import Interrupts, deferred_interrupts
+from steersman.simulation.runs.process_settings import rare_garbage_collection, reject_running_loop
+from steersman.simulation.runs.run import Outcome, run_plan
+from steersman.simulation.runs.workers import Verdict, try_in_workers
+from steersman.simulation.runs.world import World
 from steersman.testing.crashes.scenarios import Scenario
 from steersman.testing.failures import Expected
 

@@ -23,9 +23,9 @@ from steersman.concurrency import background
 from steersman.controller.controller import Controller
 from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions, EventKind
+from steersman.controller.recording.run_notes import RecordingTransport, current_notes
 from steersman.controller.reports.causes import Cause
 from steersman.controller.run.external_writes import CarryOut
-from steersman.controller.run.recording import RecordingTransport, current_notes
 from steersman.errors import ConfigError, ConnectionLost
 from steersman.history.differences import field_changes
 from steersman.history.history import History

@@ -247,15 +247,18 @@ def test_ctrl_c_prints_what_is_known_and_nothing_else(project: Path) -> None:
     ("arguments", "message"),
     [
         (["simulate", "shelves", "--operator", "shelves:operator"], "is not MODULE:SCENARIO"),
-        (["simulate"], "which scenario?"),
+        (["simulate"], "no scenario given"),
         (
             ["simulate", "shelves:nothing", "--operator", "shelves:operator"],
             "Invalid value for MODULE:SCENARIO: the module shelves has no 'nothing'",
         ),
-        (["simulate", "shelves:Shelf", "--operator", "shelves:operator"], "not an async function"),
+        (["simulate", "shelves:Shelf", "--operator", "shelves:operator"], "is not a scenario"),
         (["simulate", "shelves:creation", "--operator", "shelves:Shelf"], "a function without arguments"),
-        (["simulate", "shelves:creation", "--operator", "shelves:creation"], "must be an Operator"),
-        (["simulate", "scenarios:creation"], "which operator? There is no project in this folder, and no operator in"),
+        (["simulate", "shelves:creation", "--operator", "shelves:creation"], "is neither an Operator nor a function"),
+        (
+            ["simulate", "scenarios:creation"],
+            "no operator given: there is no project in this folder, and scenarios has no operator",
+        ),
         (["simulate", "nowhere:creation", "--operator", "shelves:operator"], "cannot import 'nowhere'"),
         (["simulate", "shelves:creation", "--operator", "shelves:operator", "--faults", "fire"], "unknown faults fire"),
         (["simulate", "shelves:creation", "--operator", "shelves:operator", "--plan", "x"], "'x' is not a fault"),

@@ -157,7 +157,7 @@ async def test_if_no_operator_runs_it_says_how_to_start_one() -> None:
     """Most often the operator runs elsewhere."""
     found = await steer("site/a")
     assert found.exit_code == 1
-    assert "no operator of yours runs on this machine: start one with `steer dev` or `steer run`" in found.stderr
+    assert "none of your operators runs on this machine: start one with `steer dev` or `steer run`" in found.stderr
 
 
 async def test_another_program_on_the_socket_is_not_an_operator() -> None:

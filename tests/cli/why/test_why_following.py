@@ -9,9 +9,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from steersman.cli.why.following import Following
-from steersman.history.records import ObjectName, ObjectView, Reconcile
+from steersman.history.records import LeadershipChange, ObjectName, ObjectView, Reconcile, WebhookCall
 from tests.cli.why.test_why_command import run, serving
 from tests.support.introspection import STARTED, SampleIntrospection
 
@@ -31,6 +32,27 @@ def test_only_what_is_new_is_printed() -> None:
     newer = following.take(view(run("a", 1), run("a", 2)), STARTED)
     assert [line for line in newer if "reconcile" in line and "because" in line] == [newer[-2]]
     assert "reconcile 2" in newer[-2]
+
+
+def test_reviews_and_changes_of_leadership_are_printed_once() -> None:
+    """A run is known when it has ended: it is printed although a review that began later was printed before."""
+    following = Following()
+    later = STARTED + timedelta(seconds=60)
+    review = WebhookCall(webhook="/validate", started=later, seconds=0.001, status=200, is_allowed=True)
+    change = LeadershipChange(at=STARTED, is_leader=True, lease="a/b")
+    first = replace(view(run("a", 1)), reviews=(review,), leadership=(change,))
+    assert [line.partition("  ")[2] for line in following.take(first, STARTED) if line[:2].isdigit()] == [
+        "the operator began to lead (a/b)",
+        "reconcile 1, 2.0 ms, because its timer ended",
+        "review by /validate, 1.0 ms: allowed",
+    ]
+    assert following.take(first, STARTED) == []
+    again = replace(review, started=later + timedelta(seconds=1))
+    [line] = following.take(replace(first, reviews=(review, again)), STARTED)
+    assert "review by /validate" in line
+    lines = following.take(replace(first, reconciles=(run("a", 1), run("a", 2))), STARTED)
+    assert [line for line in lines if "review" in line] == []
+    assert "reconcile 2" in lines[-2]
 
 
 def test_the_runs_of_a_restarted_operator_are_new_though_they_are_counted_from_one() -> None:

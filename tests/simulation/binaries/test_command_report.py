@@ -1,10 +1,10 @@
 """What the report of a simulated program shows beside failures."""
 
 from steersman.simulation.binaries.command_report import CommandReport
-from steersman.simulation.oracles import Reference
-from steersman.simulation.plans import Plan, parse_plan
-from steersman.simulation.recording import Recording
-from steersman.simulation.run import Outcome
+from steersman.simulation.faults.plans import Plan, parse_plan
+from steersman.simulation.faults.recording import Recording
+from steersman.simulation.oracles.judge import Reference
+from steersman.simulation.runs.run import Outcome
 
 
 def report() -> CommandReport:

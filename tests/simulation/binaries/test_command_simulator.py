@@ -15,8 +15,8 @@ from steersman.localcluster.process_node.processes.guardian import VARIABLE
 from steersman.simulation.binaries.command_run import CommandCluster, CommandSetup
 from steersman.simulation.binaries.command_simulator import Choice, kinds_of, plans_of, simulate_command
 from steersman.simulation.binaries.program import OperatorExited, Program
-from steersman.simulation.plans import Plan
-from steersman.simulation.recording import EventStep, Recording, RestStep, WriteStep
+from steersman.simulation.faults.plans import Plan
+from steersman.simulation.faults.recording import EventStep, Recording, RestStep, WriteStep
 from steersman.testing.cluster import Cluster
 
 PROGRAM = Path(__file__).with_name("pair_operator.py")

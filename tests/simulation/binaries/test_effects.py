@@ -10,7 +10,7 @@ from steersman.objects.resource import Unstructured
 from steersman.protocol.http import Request
 from steersman.simulation.binaries.effects import changes_something
 from steersman.simulation.binaries.elections import end_terms, is_election_request, without_elections
-from steersman.simulation.exchanges import Collected
+from steersman.simulation.network.exchanges import Collected
 from steersman.testing.cluster import Cluster
 
 MAPS = "/api/v1/namespaces/default/configmaps"

@@ -7,7 +7,7 @@ import pytest
 from steersman.errors import ConfigError
 from steersman.protocol.http import Request
 from steersman.simulation.binaries.old_versions import OldVersions, parse_old_versions
-from steersman.simulation.exchanges import Collected
+from steersman.simulation.network.exchanges import Collected
 from steersman.testing.cluster import Cluster
 
 OLD = {"policy/v1beta1": "policy/v1"}

@@ -1,8 +1,8 @@
 """Steps of a plan are found again although their order and versions differ between runs."""
 
 from steersman.simulation.binaries.step_matching import StepMatcher, same_view
-from steersman.simulation.plans import View, parse_plan
-from steersman.simulation.recording import EventStep, Recording, WriteStep
+from steersman.simulation.faults.plans import View, parse_plan
+from steersman.simulation.faults.recording import EventStep, Recording, WriteStep
 
 PODS = "/api/v1/pods"
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from steersman.simulation import simulate
-from steersman.simulation.plans import chosen_kinds
+from steersman.simulation.faults.plans import chosen_kinds
 from tests.simulation.patterns import intermediate, stale, unobserved
 from tests.simulation.patterns.database import Pattern
 

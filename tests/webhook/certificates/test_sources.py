@@ -11,9 +11,9 @@ from steersman import meta
 from steersman.clock import Clock
 from steersman.errors import ConfigError
 from steersman.kinds.core_v1 import Secret
+from steersman.serving.certificate_bundle import CertificateBundle
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from steersman.webhook.certificates.bundle import CertificateBundle
 from steersman.webhook.certificates.sources import (
     FileCertificates,
     MemoryBundleStore,

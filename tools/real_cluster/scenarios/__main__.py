@@ -19,13 +19,14 @@ from tools.real_cluster.cluster import RealCluster, StartError, interrupt_on_sig
 from tools.real_cluster.host import missing
 from tools.real_cluster.leftovers import host_state, kill_starter, left_behind
 from tools.real_cluster.parts import Parts
-from tools.real_cluster.scenarios import examples, failures, fleet, guide
+from tools.real_cluster.scenarios import examples, failures, fleet, guide, why
 from tools.real_cluster.scenarios.user import ScenarioError, Step, User
 
 SCENARIOS: Final[dict[str, Callable[[User], None]]] = {
     "guide": guide.run,
     "fleet": fleet.run,
     "failures": failures.run,
+    "why": why.run,
     "custompod": examples.custompod,
     "foobar": examples.foobar,
     "samplecontroller": examples.samplecontroller,

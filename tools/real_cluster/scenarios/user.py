@@ -73,6 +73,13 @@ class User:
         """Run `steer`."""
         return self.type("steer", *arguments)
 
+    def failing(self, *arguments: str) -> str:
+        """Run `steer`, which must fail; return what it wrote."""
+        answer = subprocess.run(["steer", *arguments], cwd=self.folder, capture_output=True, text=True, check=False)  # noqa: S603, S607 - our own command
+        if not answer.returncode:
+            raise ScenarioError(f"'steer {' '.join(arguments)}' did not fail:\n{answer.stdout[-_TAIL:]}")
+        return answer.stdout + answer.stderr
+
     def kubectl(self, *arguments: str) -> str:
         """Run `kubectl`."""
         return self.type("kubectl", *arguments)

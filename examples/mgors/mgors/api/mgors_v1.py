@@ -4,10 +4,24 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from steersman import Model, Resource, Status, custom_resource
+from steersman.kinds.core_v1 import ResourceRequirements, Toleration
 from steersman.objects import IntOrString, sparse
-from steersman.schema import Column, ListMap, Maximum, Minimum, Opaque, Pattern, Rule, Scale, constrained
+from steersman.schema import (
+    Column,
+    ListMap,
+    Maximum,
+    MaxLength,
+    MaxProperties,
+    Minimum,
+    Opaque,
+    Pattern,
+    Rule,
+    Scale,
+    constrained,
+)
 
 Retain = Literal["Retain", "Delete"]
+TlsMode = Literal["disabled", "allowTLS", "preferTLS", "requireTLS"]
 Port = Annotated[int, Minimum(1), Maximum(65535)]
 
 
@@ -22,10 +36,25 @@ class Storage(Model):
 
 
 class Auth(Model):
-    """The administrator."""
+    """The administrator, and the key that members share."""
 
     #: A Secret with ``username`` and ``password`` of the administrator; without it one is generated.
     secret_name: str | None = None
+    #: Any text. With another one a new keyfile is generated, and pods are replaced twice, one by one.
+    keyfile_revision: Annotated[str, MaxLength(63)] | None = None
+
+
+class Tls(Model):
+    """TLS of clients, members and the operator. Running members get to another mode step by step."""
+
+    #: As mongod names it. With ``preferTLS`` clients may still connect without TLS.
+    mode: TlsMode = "requireTLS"
+    #: A Secret with ``tls.crt``, ``tls.key`` and ``ca.crt``; without it the operator has its own certificate authority.
+    secret_name: str | None = None
+    #: Whether members accept certificates of this Secret for any host name.
+    allow_invalid_hostnames: bool = False
+    #: Any text. With another one the operator replaces its certificate authority now, and not when it gets old.
+    revision: Annotated[str, MaxLength(63)] | None = None
 
 
 class SecretRef(Model):
@@ -49,6 +78,48 @@ class User(Model):
     db: str
     password_secret_ref: SecretRef
     roles: list[Role]
+
+
+class PodSettings(Model):
+    """Resources of the pods, and where they run. A change replaces the pods one by one."""
+
+    #: Of the container of mongod. A memory limit also limits the cache of mongod.
+    resources: ResourceRequirements | None = None
+    #: Whether two members may run on one node: ``Required`` never allows it, ``Preferred`` avoids it.
+    anti_affinity: Literal["Preferred", "Required", "None"] = "Preferred"
+    #: Label of nodes that must differ, or should.
+    anti_affinity_topology_key: str = "kubernetes.io/hostname"
+    node_selector: dict[str, str] | None = None
+    tolerations: list[Toleration] | None = None
+    priority_class_name: str | None = None
+
+
+#: Options of mongod that the operator sets itself, or that would disconnect members from each other.
+_RESERVED = (
+    "['replSet', 'bind_ip', 'bind_ip_all', 'port', 'dbpath', 'keyFile', 'clusterAuthMode', 'config', 'fork', 'auth', "
+    "'noauth', 'transitionToAuth', 'shardsvr', 'configsvr', 'setParameter', 'wiredTigerCacheSizeGB', 'repair']"
+)
+
+
+class MongodSettings(Model):
+    """Settings of the servers. A change replaces the pods one by one."""
+
+    #: Size of the WiredTiger cache; by default half of the memory limit minus 1Gi, as mongod computes it.
+    cache_size: IntOrString | None = None
+    #: Options of the command line without ``--``, such as ``{"oplogSize": "2048"}``; an empty value is a flag.
+    options: (
+        Annotated[
+            dict[str, str],
+            MaxProperties(50),
+            Rule(
+                f"self.all(name, !(name in {_RESERVED}) && !name.startsWith('tls') && name.matches('^[a-zA-Z_]+$'))",
+                "an option of the command line without --, and not one that the operator sets",
+            ),
+        ]
+        | None
+    ) = None
+    #: Server parameters, such as ``{"minSnapshotHistoryWindowInSeconds": "3600"}``.
+    parameters: dict[str, str] | None = None
 
 
 class Monitoring(Model):
@@ -122,6 +193,9 @@ class MgorsSpec(Model):
     storage: Storage | None = None
     auth: Auth | None = None
     users: Annotated[list[User], ListMap("name", "db")] | None = None
+    tls: Tls | None = None
+    pods: PodSettings | None = None
+    mongod: MongodSettings | None = None
     monitoring: Monitoring | None = None
     backup: BackupPlan | None = None
     unsafe: Unsafe | None = None
@@ -147,6 +221,8 @@ class MgorsStatus(Status):
     #: Pod of the last primary, also while there is none.
     last_primary: str = ""
     replica_set: list[MemberStatus] = sparse(list)
+    #: Feature compatibility version of the last primary, such as ``6.0``.
+    feature_compatibility_version: str = ""
     #: Time at which the last scheduled backup was due.
     last_schedule_time: datetime | None = None
     #: Name of the last successful backup.

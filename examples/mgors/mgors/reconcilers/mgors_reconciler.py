@@ -8,21 +8,27 @@ from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.core_v1 import Pod
 from steersman.protocol import DeleteOptions
 
-from mgors.access import SecretError, ensure_access, ensure_keyfile
+from mgors.access import SecretError, ensure_access, ensure_keyfile, rotate_keyfile
 from mgors.actions import NoAction
-from mgors.api.mgors_v1 import Mgors
+from mgors.api.mgors_v1 import Mgors, TlsMode
 from mgors.backups import run_backup_schedule
+from mgors.certificates import CertificateError, CertificateRotation, ensure_certificate, publish_authority
 from mgors.connections import Connector, Dial, MemberError, fenced
 from mgors.disks import delete_disks, grow_disks
 from mgors.execution import Executor
 from mgors.history import record_initiation
+from mgors.keyfile import Keyfile, is_settled
 from mgors.metrics import Metrics
-from mgors.objects import arbiters_name, arbiters_of, members_of, selector_of, service_of
+from mgors.names import arbiters_name, selector_of
+from mgors.objects import arbiters_of, budget_of, members_of, service_of
 from mgors.observation import observe
 from mgors.plan import arbiters_needed, decide, pods_needed
+from mgors.pod_template import Revision
 from mgors.settings import Settings
 from mgors.situation import Situation
-from mgors.status_report import report, report_unreachable
+from mgors.status_report import report, report_image, report_unreachable
+from mgors.tls import ServerCertificate, Trust, ignores_hostnames, mode_of, next_mode, uses_tls, wanted_tls
+from mgors.upgrades import upgrade_problem
 
 #: Seconds for an orderly shutdown of a deleted set. Then all pods are deleted at once.
 _SHUTDOWN_LIMIT = 120.0
@@ -39,22 +45,29 @@ class MgorsReconciler:
         """Bring a replica set one action closer to its spec."""
         settings = Settings.read(os.environ)
         try:
-            connector = Connector(await ensure_keyfile(mgors, ctx), fenced(ctx), self.dial)
-        except SecretError as error:
+            keyfile = await ensure_keyfile(mgors, ctx)
+            tls = await _tls(mgors, ctx, settings)
+        except (SecretError, CertificateError) as error:
             report_unreachable(mgors, ctx, error.reason, str(error))
             ctx.requeue_after(settings.look_again)
             return
+        connector = Connector(keyfile, fenced(ctx), self.dial, tls.trust)
         situation = await observe(mgors, ctx, connector, settings)
         action = decide(situation)
         report(mgors, ctx, situation, action, self.metrics)
-        await _apply(mgors, ctx, situation)
+        await _apply(mgors, ctx, situation, _revision(mgors, ctx, keyfile, tls))
         await ensure_access(mgors, ctx, situation, connector)
         try:
             await Executor(mgors, ctx, settings, connector).execute(action, situation)
-        except MemberError as error:
+            if tls.certificate is not None and tls.trust is not None:
+                await CertificateRotation(mgors, ctx, settings, connector).step(situation, tls.certificate)
+            if is_settled(situation, action):
+                await rotate_keyfile(mgors, ctx, situation, connector)
+        except (MemberError, SecretError) as error:
             raise Retry(str(error), after=settings.look_again) from None
         await run_backup_schedule(mgors, ctx, self.metrics)
-        ctx.requeue_after(settings.look_every if isinstance(action, NoAction) else settings.look_again)
+        is_quiet = isinstance(action, NoAction) and not keyfile.is_rotating and tls.next_mode == tls.mode
+        ctx.requeue_after(settings.look_every if is_quiet else settings.look_again)
 
     async def cleanup(self, mgors: Mgors, ctx: Context[Mgors]) -> None:
         """Delete the primary last, so that the others have all its data; wait for a broken set only briefly."""
@@ -74,18 +87,55 @@ class MgorsReconciler:
         self.metrics.forget(mgors)
 
 
-async def _apply(mgors: Mgors, ctx: Context[Mgors], situation: Situation) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tls:
+    """TLS in this reconcile: the mode of the current template, and of the next one."""
+
+    mode: TlsMode
+    next_mode: TlsMode
+    certificate: ServerCertificate | None = None
+    trust: Trust | None = None
+
+
+async def _tls(mgors: Mgors, ctx: Context[Mgors], settings: Settings) -> _Tls:
+    """Return the certificate and the modes of TLS. A set without pods starts with the wanted mode."""
+    tls = wanted_tls(mgors)
+    pods = await ctx.list(Pod, selector_of(mgors))
+    template = next((one.spec.template.spec for one in ctx.owned(StatefulSet) if one.name == mgors.name), None)
+    mode = mode_of(template) if template is not None and pods else tls.mode
+    following = next_mode(mode, tls.mode, pods)
+    if {mode, following} == {"disabled"}:
+        return _Tls(mode=mode, next_mode=following)
+    certificate = await ensure_certificate(mgors, ctx, settings)
+    await publish_authority(mgors, ctx, certificate)
+    trust = Trust(authority=certificate.authority, any_hostname=ignores_hostnames(tls)) if uses_tls(mode) else None
+    return _Tls(mode=mode, next_mode=following, certificate=certificate, trust=trust)
+
+
+async def _apply(mgors: Mgors, ctx: Context[Mgors], situation: Situation, revision: Revision) -> None:
     """Apply the objects of the set. Pods stay until their members have left the configuration."""
     await ctx.apply(service_of(mgors))
+    await ctx.apply(budget_of(mgors, can_lose_one=situation.can_lose_one))
     existing = {found.name: found for found in ctx.owned(StatefulSet)}
     running = {name: found.spec.replicas or 0 for name, found in existing.items()}
     needed = pods_needed(situation, members=mgors.spec.members, running=running.get(mgors.name, 0))
-    await ctx.apply(members_of(mgors, needed, existing.get(mgors.name)))
+    await ctx.apply(members_of(mgors, needed, revision, existing.get(mgors.name)))
     await grow_disks(mgors, ctx, needed)
     if mgors.spec.arbiters or arbiters_name(mgors) in running:
         arbiters = arbiters_needed(situation, mgors.spec.arbiters, running.get(arbiters_name(mgors), 0))
-        await ctx.apply(arbiters_of(mgors, arbiters))
+        await ctx.apply(arbiters_of(mgors, arbiters, revision))
     if situation.config is not None:
         await record_initiation(mgors, ctx, situation.config)
     if not mgors.spec.pause:
         await delete_disks(mgors, ctx, range(needed, max(needed, running.get(mgors.name, 0)) + 1))
+
+
+def _revision(mgors: Mgors, ctx: Context[Mgors], keyfile: Keyfile, tls: _Tls) -> Revision:
+    """Return what the pod template gets. An image that the data does not allow is not used."""
+    image = mgors.spec.image
+    problem = upgrade_problem(image, mgors.status.feature_compatibility_version)
+    template = next((one.spec.template.spec for one in ctx.owned(StatefulSet) if one.name == mgors.name), None)
+    if problem and template is not None:
+        image = template.containers[0].image or image
+    report_image(mgors, ctx, problem)
+    return Revision(image=image, keyfile=keyfile.mark, tls_mode=tls.next_mode)

@@ -4,8 +4,6 @@ import asyncio
 
 from mongod_testbed import StartTestbed
 
-from mgors.connections import Connector
-
 
 async def test_a_cancellation_while_a_connection_closes_leaves_no_tasks(start: StartTestbed) -> None:
     """An operator may stop at any moment; the tasks of the driver must end with it."""
@@ -13,7 +11,7 @@ async def test_a_cancellation_while_a_connection_closes_leaves_no_tasks(start: S
         await testbed.create(1)
         await testbed.until_ready(1)
         [host] = [one.host for one in testbed.mgors.status.replica_set]
-        connector = Connector(testbed.secret("shop-keyfile")["keyfile"])
+        connector = testbed.connector()
         asked = asyncio.Event()
 
         async def ask() -> None:

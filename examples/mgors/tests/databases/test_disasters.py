@@ -5,7 +5,6 @@ from mongod_testbed import NAME, MongodTestbed, Partition, StartTestbed
 from steersman.kinds.core_v1 import Pod
 
 from mgors.api.mgors_v1 import Unsafe
-from mgors.connections import Connector
 from mgors.main import operator
 from mgors.operator import mgors_operator
 
@@ -44,7 +43,7 @@ async def test_a_member_loses_its_disk(start: StartTestbed) -> None:
         await testbed.until_ready()
         assert await testbed.count() == 300
         [host] = [one.host for one in testbed.mgors.status.replica_set if one.name == lost]
-        async with Connector(testbed.secret("shop-keyfile")["keyfile"]).member(host) as member:
+        async with testbed.connector().member(host) as member:
             assert await member.mongo.shop.orders.count_documents({}) == 300
 
 
@@ -117,7 +116,7 @@ async def test_members_that_return_with_other_writes_are_not_added(start: StartT
         testbed.take_down(survivor)
         await testbed.write(200, 100)  # the other two are a majority
         for pod in (leader, other):
-            async with Connector(testbed.secret("shop-keyfile")["keyfile"]).member(testbed.host(pod)) as member:
+            async with testbed.connector().member(testbed.host(pod)) as member:
                 await member.mongo.admin.command("fsync")  # a checkpoint cannot be rolled back
             testbed.take_down(pod)
         testbed.bring_up(survivor)

@@ -6,9 +6,10 @@ from pymongo.errors import OperationFailure
 from steersman import meta
 from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.coordination_v1 import Lease, LeaseSpec
-from steersman.kinds.core_v1 import PersistentVolumeClaim, Secret
+from steersman.kinds.core_v1 import PersistentVolumeClaim, Pod, Secret
+from steersman.kinds.policy_v1 import PodDisruptionBudget
 
-from mgors.api.mgors_v1 import Auth, Role, SecretRef, Storage, User
+from mgors.api.mgors_v1 import Auth, MongodSettings, Role, SecretRef, Storage, User
 
 CONNECTION = "shop-connection"
 
@@ -204,6 +205,33 @@ async def test_features_of_a_newer_server_are_enabled_when_all_have_it(start: St
         async with testbed.connected() as client:
             reply = await client.admin.command({"getParameter": 1, "featureCompatibilityVersion": 1})
         assert reply["featureCompatibilityVersion"]["version"] == "6.0"
+
+
+async def test_pods_get_options_and_an_image_that_would_crash_is_not_used(start: StartTestbed) -> None:
+    """A real mongod accepts the options, and evictions are allowed only while a majority can spare a member."""
+    async with start() as testbed:
+        options = MongodSettings(
+            cache_size="256Mi", options={"oplogSize": "990"}, parameters={"ttlMonitorSleepSecs": "7"}
+        )
+        await testbed.create(3, mongod=options)
+        await testbed.until_ready()
+        async with testbed.connected() as client:
+            asked = await client.admin.command({"getCmdLineOpts": 1})
+        parsed = asked["parsed"]
+        assert parsed["storage"]["wiredTiger"]["engineConfig"]["cacheSizeGB"] == 0.25
+        assert (parsed["replication"]["oplogSizeMB"], parsed["setParameter"]["ttlMonitorSleepSecs"]) == (990, "7")
+        pods = {pod.uid for pod in testbed.cluster.list(Pod)}
+        await testbed.patch({"image": "mongo:8.0"})
+        await testbed.until(lambda: testbed.condition("UpgradeAllowed") == ("False", "UnsupportedUpgrade"))
+        await testbed.wait_reconciles(3)
+        assert {pod.uid for pod in testbed.cluster.list(Pod)} == pods
+        assert testbed.condition("Ready")[0] == "True"
+        await testbed.patch({"image": "mongo:6.0"})
+        await testbed.until(lambda: testbed.condition("UpgradeAllowed")[0] == "True")
+        [budget] = testbed.cluster.list(PodDisruptionBudget)
+        assert budget.spec.max_unavailable == 1
+        testbed.take_down(testbed.secondaries[0])
+        await testbed.until(lambda: testbed.cluster.list(PodDisruptionBudget)[0].spec.max_unavailable == 0)
 
 
 @pytest.mark.parametrize("retain", ["Retain", "Delete"])

@@ -74,7 +74,7 @@ class DataDirectory:
         """Return the last version and all objects, also while a server is running; raises ConfigError if it cannot."""
         if not self.has_cluster:
             self._check_never_used()
-            raise ConfigError(f"there is no cluster in {self.path}")
+            raise ConfigError(f"there is no cluster in {self.path}: pass the directory of a `steer server --data`")
         return read_database(self._database)
 
     def open(self) -> Database:

@@ -169,6 +169,17 @@ class Store:
         table.history.append(event)
         return event
 
+    def repeat(self, event: Event) -> None:
+        """Carry out a write of another run again; the store must be as it was before the write."""
+        record, table = event.record, self._table(event.resource)
+        if event.type == "DELETED":
+            before: Record | None = table.remove(record.namespace, record.name)
+        else:
+            before = table.put(record)
+        self._reindex(event.resource, record.path, before, None if event.type == "DELETED" else record)
+        self._version = record.version
+        table.history.append(event)
+
     def _table(self, resource: str) -> Table:
         table = self._tables.get(resource)
         if table is None:

@@ -106,7 +106,7 @@ async def _has_endpoint(client: Client, service: _ServiceReference) -> bool:
 
 def _bundle_problem(bundle: bytes) -> str:
     # Loaded here: most clusters that are looked at have no webhooks, and the library for certificates is large.
-    from steersman.webhook.certificates.bundle import valid_until
+    from steersman.serving.certificate_bundle import valid_until
 
     end = valid_until(bundle)
     if end is None:

@@ -16,10 +16,10 @@ from steersman.cli.target import SCENARIO, load_target, project_target
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from steersman.simulation.instances import OperatorSource
     from steersman.simulation.invariants import Invariant
     from steersman.simulation.operations.report import OperationsReport
-    from steersman.simulation.report import Report
+    from steersman.simulation.reports.report import Report
+    from steersman.simulation.runs.instances import OperatorSource
     from steersman.testing.crashes.scenarios import Scenario
 
 #: How many plans pass between two lines of progress where the output is not a terminal.
@@ -82,15 +82,15 @@ def command(  # noqa: PLR0913 - the options of the command
       $ steer simulate tests.scenarios:rollout --save-test tests/test_found.py
       $ steer simulate --command './manager {kubeconfig}' --scenario steps
     """
-    from steersman.simulation.html_report import html_report
+    from steersman.simulation.reports.html_report import html_report
+    from steersman.simulation.runs.workers import available_cores
     from steersman.simulation.simulator import simulate
-    from steersman.simulation.workers import available_cores
 
     if generate is not None:
         _simulate_operations(_operator(target or project_target()), generate, seed, save_test, json_file)
         return
     if scenario is None:
-        raise click.UsageError("which scenario? Pass MODULE:SCENARIO, or --generate N for generated operations")
+        raise click.UsageError("no scenario given: pass MODULE:SCENARIO, or --generate N for generated operations")
     found = _scenario(scenario)
     operator = _operator(target or _default_target(found))
     click.echo(f"{scenario} with operator {operator.target}", err=True)
@@ -182,7 +182,7 @@ def _operator(target: str) -> _Named:
     if isfunction(found) and not signature(found).parameters and isinstance(found(), Operator):
         return _Named(target, found)
     raise click.BadParameter(
-        f"{target} is {type(found).__name__}: it must be an Operator, or a function without arguments that returns one",
+        f"{target} is neither an Operator nor a function without arguments that returns one",
         param_hint="MODULE:OPERATOR",
     )
 
@@ -198,8 +198,8 @@ def _default_target(scenario: _Found) -> str:
     if len(names) != 1:
         count = "no operator" if not names else f"{len(names)} operators ({', '.join(names)})"
         raise click.UsageError(
-            f"which operator? There is no project in this folder, and {count} in {scenario.module.__name__}: pass "
-            "--operator MODULE:OPERATOR, or a function that creates one"
+            f"no operator given: there is no project in this folder, and {scenario.module.__name__} has {count}; pass "
+            "--operator MODULE:OPERATOR, or --operator MODULE:FUNCTION that creates one"
         )
     return f"{scenario.module.__name__}:{names[0]}"
 
@@ -214,7 +214,7 @@ def _scenario(text: str) -> _Found:
     found = load_target(text, "MODULE:SCENARIO")
     if not iscoroutinefunction(found):
         raise click.BadParameter(
-            f"{text} is {type(found).__name__}, not an async function that takes the cluster", param_hint=SCENARIO
+            f"{text} is not a scenario: pass an async function that takes the cluster", param_hint=SCENARIO
         )
     module_name, _, name = text.partition(":")
     module = sys.modules[module_name]

@@ -129,7 +129,7 @@ def _show_progress(report: "CommandReport", plans: int) -> None:
 
 
 def _show(report: "CommandReport", given: dict[str, Any]) -> None:
-    from steersman.simulation.html_report import html_report
+    from steersman.simulation.reports.html_report import html_report
 
     if sys.stderr.isatty():
         click.echo("", err=True)

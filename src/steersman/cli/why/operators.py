@@ -78,7 +78,7 @@ class RunningOperator:
             async with asyncio.timeout(_PATIENCE), self.connect() as stream:
                 status, body = await _exchange(stream, path)
         except (OSError, TimeoutError, HTTPException) as error:
-            reason = str(error) or type(error).__name__
+            reason = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
             raise NoOperatorAnswer(f"the operator at {self.place} does not answer: {reason}") from None
         except NoOperatorAnswer:
             raise

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from steersman.history.explanation import duration, duration_until
 from steersman.history.records import KeyPhase
-from steersman.history.state import CacheState, ControllerState, ObjectSummary, Overview
+from steersman.history.state import CacheState, ControllerState, ObjectSummary, Overview, WebhookState
 
 #: Phases in which an object needs a look, most urgent first.
 _URGENT = (
@@ -20,9 +20,13 @@ _URGENT = (
 
 def overview_lines(overview: Overview, objects: list[ObjectSummary], now: datetime, *, most: int) -> list[str]:
     """Return the lines about one operator; at most so many objects."""
-    lines = [f"{', '.join(overview.operators)}: {_leadership(overview)}, has run for {_age(overview.started, now)}"]
+    lines = [
+        f"{', '.join(overview.operators)}: {_leadership(overview, now)}, has run for {_age(overview.started, now)}"
+    ]
     lines.append(f"cluster {overview.cluster}, {_namespaces(overview.namespaces)}, steersman {overview.version}")
     lines += ["", *map(_controller, overview.controllers), "", *map(cache_text, overview.caches)]
+    if overview.webhooks:
+        lines += ["", *map(_webhook, overview.webhooks)]
     urgent = [one for one in objects if _needs_look(one)]
     urgent.sort(key=lambda one: (_rank(one), one.last or now))
     if not urgent:
@@ -32,10 +36,23 @@ def overview_lines(overview: Overview, objects: list[ObjectSummary], now: dateti
     return [*lines, f"  and {len(urgent) - most} more"] if len(urgent) > most else lines
 
 
-def _leadership(overview: Overview) -> str:
-    if overview.leadership is None:
+def _leadership(overview: Overview, now: datetime) -> str:
+    state = overview.leadership
+    if state is None:
         return "runs without leader election"
-    return f"{'leads' if overview.leadership.is_leader else 'waits for leadership'} ({overview.leadership.lease})"
+    since = f" for {_age(state.since, now)}" if state.since is not None and state.is_leader else ""
+    reason = f": {state.reason}" if state.reason and not state.is_leader else ""
+    return f"{'leads' if state.is_leader else 'waits for leadership'}{since} ({state.lease}{reason})"
+
+
+def _webhook(state: WebhookState) -> str:
+    counts = ", ".join(
+        f"{count} {what}" for count, what in ((state.denied, "denied"), (state.failed, "failed")) if count
+    )
+    return (
+        f"webhook {state.webhook}: {_count(state.reviews, 'review')}{f', {counts}' if counts else ''}, "
+        f"slowest {duration(state.slowest)}"
+    )
 
 
 def _age(moment: datetime, now: datetime) -> str:

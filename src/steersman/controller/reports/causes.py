@@ -39,10 +39,15 @@ class _Specified(Struct):
 
 
 class SpecChange(Struct, frozen=True, eq=False):
-    """Two states of an object. They are compared when the run has ended, which knows the Secrets to mask."""
+    """Two states of an object. They are compared when the record of the run is made: Secrets are known then."""
 
     old: Record
     new: Record
+
+    @property
+    def size(self) -> int:
+        """Number of bytes of both states."""
+        return len(self.old.data) + len(self.new.data)
 
     def fields(self, mask: Mask = str) -> tuple[FieldChange, ...]:
         """Return the fields in which the specs differ, at most a few."""

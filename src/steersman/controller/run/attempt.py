@@ -21,6 +21,7 @@ from steersman.clock import Clock
 from steersman.concurrency import take_back_cancellation
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
+from steersman.controller.recording.failure_text import failure_text
 from steersman.controller.reports.outcome import (
     Done,
     Failed,
@@ -33,7 +34,6 @@ from steersman.controller.reports.outcome import (
     Waiting,
     outcome_of,
 )
-from steersman.controller.run.failure_text import failure_text
 from steersman.controller.run.finalizers import add_finalizer, is_cleanup_due, remove_finalizer
 from steersman.controller.run.kstatus import KstatusConditions
 from steersman.controller.run.pause import CONDITION, REASON, Pause, pause_of
@@ -282,7 +282,7 @@ class Attempt(Generic[K]):
             self._ctx.log.warning("cannot write the status of a failed run", extra={"error": text_of(error)})
             return
         if written is not None:
-            self._record.wrote_status(written, *draft.documents)
+            self._record.wrote_status(written, *draft.states)
 
     # Reporting in conditions and events.
 

@@ -1,4 +1,7 @@
-"""From a run that has ended to its record in the history."""
+"""From a run that has ended to its record in the history.
+
+The record of a run that simply succeeded is made when it is needed, from a `Draft`; any other at once.
+"""
 
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
@@ -7,22 +10,35 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from steersman.controller.keys.key_state import KeyState, ReconcileRequest
+from steersman.controller.recording.failure_text import cut, failure_text
+from steersman.controller.recording.run_trace import TraceNotes, named, plain_text
+from steersman.controller.reports.causes import Cause
 from steersman.controller.reports.outcome import Done, Failed, GaveUp, Outcome, Outdated, Paused, RetryLater, Waiting
-from steersman.controller.run.failure_text import cut, failure_text
 from steersman.controller.run.run_record import RunRecord
-from steersman.controller.run.run_trace import named, plain_text
 from steersman.history.differences import Mask
-from steersman.history.records import MALFORMED, CauseRecord, Next, ObjectName, Read, Reconcile, Result, WriteRecord
-from steersman.history.redaction import Redactor
+from steersman.history.records import (
+    MALFORMED,
+    CauseRecord,
+    Next,
+    ObjectName,
+    Read,
+    Reconcile,
+    ReconcileEnd,
+    Result,
+    WriteRecord,
+)
+from steersman.history.redaction import Redactor, SecretMemory
 from steersman.informer.record import Record
 from steersman.objects.resource import resource_of
 
 P = TypeVar("P", CauseRecord, Read, WriteRecord)
 
 _NOTHING_NEXT = Next()
+#: Bytes of a draft itself, with the values of its notes.
+_DRAFT = 1024
 
 
-class RunTiming(NamedTuple):
+class RunTiming(Struct, frozen=True, gc=False):
     """When a run began, how long it took, how long its key was queued, and when the key runs next."""
 
     started: datetime
@@ -54,14 +70,37 @@ class RunEnd(Struct, frozen=True):
     #: What the tracer began with the run; ``None`` without one.
     span: Any = None
 
+    def draft(self, outcome: Outcome, timing: RunTiming) -> "Draft | None":
+        """Return what the record is made from later; ``None`` if it must be made now.
+
+        A draft outlives its run. So it must not refer to an exception, which keeps the variables of its frames, nor to
+        the contents of Secrets.
+        """
+        run = self.run
+        if not isinstance(outcome, Done) or run.has_read_secrets or not run.trace.is_plain:
+            return None
+        request, metadata = self.request, run.obj.metadata
+        return Draft(
+            run.name,
+            ReconcileEnd(self.controller, timing.seconds, outcome.again_after, self.is_stale),
+            metadata.uid or "",
+            metadata.generation or 0,
+            self.state.runs,
+            self.failures,
+            metadata.deletion_timestamp is not None,
+            timing,
+            request.causes,
+            request.dropped_causes,
+            run.trace.notes(),
+            run.memory,
+        )
+
     def record(self, outcome: Outcome, timing: RunTiming) -> Reconcile:
         """Return the record of the run."""
-        run, request = self.run, self.request
-        redactor = run.redactor()
+        run, obj, redactor = self.run, self.run.obj, self.run.redactor()
         mask: Mask = str if redactor is None else redactor.text
-        trace, obj, end = run.trace, run.obj, _end_of(outcome, mask)
-        writes, conditions = trace.writes(mask)
-        record = Reconcile(
+        end = _end_of(outcome, mask)
+        head = Reconcile(
             controller=self.controller,
             object=run.name,
             uid=obj.uid,
@@ -72,23 +111,97 @@ class RunEnd(Struct, frozen=True):
             started=timing.started,
             seconds=timing.seconds,
             queued=timing.queued,
-            causes=tuple([cause.record(mask) for cause in request.causes]),
-            more_causes=request.dropped_causes,
-            reads=tuple(trace.reads),
-            writes=writes,
-            external_writes=trace.masked_external_writes(mask),
-            events=trace.events(mask),
-            conditions=conditions,
+            more_causes=self.request.dropped_causes,
             result=end.result,
             reason=cut(mask(plain_text(end.reason))),
             message=cut(plain_text(end.message)),
-            next=Next(timing.next_run, end.waits_for) if timing.next_run or end.waits_for else _NOTHING_NEXT,
+            next=_next(timing, end.waits_for),
             again_after=end.again_after,
             is_stale=self.is_stale,
             is_timeout=isinstance(end.error, TimeoutError),
             is_panic=end.error is not None and not isinstance(end.error, Exception),
         )
-        return record if redactor is None else _with_masked_names(record, redactor)
+        return _with_details(head, self.request.causes, run.trace.notes(), redactor)
+
+
+class Draft(Struct, frozen=True, gc=False):
+    """What is known of a run that simply succeeded, from which its record is made: a ``ReconcileDraft``.
+
+    It refers neither to the run nor to its object.
+    """
+
+    object: ObjectName
+    end: ReconcileEnd
+    uid: str
+    generation: int
+    number: int
+    failures_before: int
+    is_cleanup: bool
+    timing: RunTiming
+    causes: tuple[Cause, ...]
+    more_causes: int
+    notes: TraceNotes
+    memory: SecretMemory
+
+    @property
+    def size(self) -> int:
+        """Number of bytes that it refers to, roughly."""
+        size = _DRAFT + self.notes.size
+        for cause in self.causes:
+            if cause.change is not None:
+                size += cause.change.size
+        return size
+
+    def record(self, *, with_details: bool = True) -> Reconcile:
+        """Return the record, masked by what is known of Secrets now: that is at least what was known then."""
+        end, timing = self.end, self.timing
+        head = Reconcile(
+            controller=end.controller,
+            object=self.object,
+            uid=self.uid,
+            generation=self.generation,
+            number=self.number,
+            failures_before=self.failures_before,
+            is_cleanup=self.is_cleanup,
+            started=timing.started,
+            seconds=timing.seconds,
+            queued=timing.queued,
+            more_causes=self.more_causes,
+            next=_next(timing, None),
+            again_after=end.again_after,
+            is_stale=end.is_stale,
+            is_cut=not with_details,
+        )
+        if not with_details:
+            return head
+        redactor = Redactor(self.memory, about=self.object) if self.memory.has_values else None
+        return _with_details(head, self.causes, self.notes, redactor)
+
+    def __repr__(self) -> str:
+        # Without the notes: they are not masked.
+        return f"<Draft of {self.object}, {self.size} bytes>"
+
+
+def _next(timing: RunTiming, waits_for: ObjectName | None) -> Next:
+    return Next(timing.next_run, waits_for) if timing.next_run or waits_for else _NOTHING_NEXT
+
+
+def _with_details(
+    head: Reconcile, causes: tuple[Cause, ...], notes: TraceNotes, redactor: Redactor | None
+) -> Reconcile:
+    """Return the whole record."""
+    mask: Mask = str if redactor is None else redactor.text
+    writes, conditions = notes.writes(mask)
+    record = replace(
+        head,
+        causes=tuple([cause.record(mask) for cause in causes]),
+        reads=notes.reads(),
+        writes=writes,
+        external_writes=notes.masked_external_writes(mask),
+        events=notes.events(mask),
+        conditions=conditions,
+    )
+    return record if redactor is None else _with_masked_names(record, redactor)
 
 
 def _with_masked_names(record: Reconcile, redactor: Redactor) -> Reconcile:

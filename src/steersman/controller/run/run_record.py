@@ -6,15 +6,14 @@ from typing import Any, Generic, Protocol, TypeVar
 from steersman.client.interfaces import Written
 from steersman.clock import Clock
 from steersman.controller.keys.key_state import WatchedSelection
+from steersman.controller.recording.run_notes import RunNotes
+from steersman.controller.recording.run_trace import RunTrace, name_of
 from steersman.controller.reports.writes import Target, Write, target_of
 from steersman.controller.run.environment import Caches, covers, is_secret
-from steersman.controller.run.recording import RunNotes
-from steersman.controller.run.run_trace import RunTrace, name_of
 from steersman.controller.run.status_draft import READY
 from steersman.history.records import Verb
 from steersman.history.redaction import Redactor, SecretMemory
 from steersman.informer.store import Store
-from steersman.json_types import JsonObject
 from steersman.objects.codec import bytes_read
 from steersman.objects.resource import KubeObject, Status
 
@@ -51,7 +50,8 @@ class RunRecord(Generic[K]):
         self.notes = notes
         if notes is not None:
             notes.saw([obj])
-        self._memory = memory
+        #: Recognises the contents of Secrets that any run has read.
+        self.memory = memory
         self._caches = caches
         self._on_write = on_write
         #: Seconds until the next run that the author asked for.
@@ -86,7 +86,7 @@ class RunRecord(Generic[K]):
         secrets = [obj for obj in objects if is_secret(type(obj))]
         if secrets:
             self._secrets += secrets
-            self._memory.learn(_contents(secrets))
+            self.memory.learn(_contents(secrets))
 
     def secret_values(self) -> Iterator[tuple[str, bytes]]:
         """Yield the values of the Secrets that this run has read or written, with their names."""
@@ -95,11 +95,16 @@ class RunRecord(Generic[K]):
             for name, text in (secret.string_data or {}).items():
                 yield name, text.encode("utf-8", "surrogatepass")
 
+    @property
+    def has_read_secrets(self) -> bool:
+        """Whether the run has read or written Secrets, whose short values are masked in its own record only."""
+        return bool(self._secrets)
+
     def redactor(self) -> Redactor | None:
         """Return what masks the contents of Secrets in texts about this run; ``None`` if the process knows none."""
-        if not self._memory.has_values:
+        if not self.memory.has_values:
             return None
-        return Redactor(self._memory, _contents(self._secrets), about=self.name)
+        return Redactor(self.memory, _contents(self._secrets), about=self.name)
 
     def mask(self, text: str) -> str:
         """Return a text without the contents of Secrets."""
@@ -118,8 +123,8 @@ class RunRecord(Generic[K]):
         """Register a write of the reconciled object."""
         self.wrote(obj, before=self.obj.resource_version, data=bytes_read(self.obj))
 
-    def wrote_status(self, written: Written, before: JsonObject, after: JsonObject) -> None:
-        """Register a write of the status of the reconciled object, with what it was and is."""
+    def wrote_status(self, written: Written, before: bytes, after: bytes) -> None:
+        """Register a write of the status of the reconciled object, with what it was and is as JSON."""
         self.trace.wrote_status(self.name, written.resource_version, before, after)
         informer = self._caches.find(type(self.obj))
         if informer is not None and covers(informer, self.obj.namespace, written.labels or {}):

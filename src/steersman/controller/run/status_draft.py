@@ -49,8 +49,8 @@ class StatusDraft:
         self._before = self._encoded()
         self._generation = obj.generation
         self._ready_before = self._ready()
-        #: The status as it was and as it is written, once ``patch`` has compared them.
-        self.documents: tuple[JsonObject, JsonObject] = ({}, {})
+        #: The status as JSON as it was and as it is written, once ``patch`` has compared them.
+        self.states = (b"", b"")
 
     def observe_generation(self) -> None:
         """Set the observed generation in the status to the one that was read."""
@@ -83,7 +83,8 @@ class StatusDraft:
         after = self._encoded()
         if after == self._before:
             return None
-        old, new = self.documents = decode_json(self._before) or {}, decode_json(after) or {}
+        self.states = self._before, after
+        old, new = decode_json(self._before) or {}, decode_json(after) or {}
         # A field that the server does not have yet is sent even if it has its default: a count of 0 is not the same as
         # an absent one.
         stored = self._stored()

@@ -6,7 +6,7 @@ A reconcile updates a dozen of them, so that counting must not take a noticeable
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from steersman.history.records import MALFORMED, Reconcile, Result
+from steersman.history.records import MALFORMED, Reconcile, ReconcileEnd, Result
 
 RECONCILE_SECONDS = (
     *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
@@ -43,7 +43,7 @@ class Histogram:
         return shown
 
 
-def result_label(run: Reconcile) -> str:
+def result_label(run: Reconcile | ReconcileEnd) -> str:
     """Return the ``result`` label of a reconcile in controller-runtime's metrics."""
     match run.result:
         case Result.DONE | Result.PAUSED:
@@ -74,8 +74,13 @@ class ControllerCounters:
         #: Writes to other systems, by system and result.
         self.external_writes: dict[tuple[str, str], int] = {}
 
-    def add(self, run: Reconcile) -> None:
+    def add(self, run: Reconcile | ReconcileEnd) -> None:
         """Count a reconcile."""
+        if isinstance(run, ReconcileEnd):
+            self.seconds.observe(run.seconds)
+            self.results[result_label(run)] += 1
+            self.holds += run.is_stale
+            return
         if run.reason == MALFORMED and run.result is Result.GAVE_UP:
             self.malformed_objects += 1
             return

@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from steersman.history.records import Reconcile
+from steersman.history.records import Reconcile, ReconcileEnd
 from steersman.manager.metrics.counters import ControllerCounters, Histogram, QueueCounters
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Metrics:
         """Count the reconciles of one controller from now on."""
         self._scrape.controller_counters[name] = ControllerCounters(name, workers)
 
-    def count(self, run: Reconcile) -> None:
+    def count(self, run: Reconcile | ReconcileEnd) -> None:
         """Count one reconcile."""
         counters = self._scrape.controller_counters.get(run.controller)
         if counters is not None:
@@ -172,8 +172,11 @@ class _Scrape(Collector):
         active = GaugeMetricFamily("controller_runtime_active_workers", "Workers at work.", labels=label)
         hot = GaugeMetricFamily("steersman_hot_loops", "Keys that trigger themselves.", labels=label)
         held = GaugeMetricFamily("steersman_held_keys", "Keys that wait for the cache.", labels=label)
+        shards = GaugeMetricFamily("steersman_shards", "Shards that are worked on.", labels=label)
         for controller in self.controllers:
             name = controller.reconciler.name
+            if controller.shards is not None:
+                shards.add_metric([name], len(controller.shards.keys.active))
             statistics = controller.queue.statistics()
             for priority, count in (statistics.ready or {0: 0}).items():
                 depth.add_metric([name, name, str(priority)], count)
@@ -182,7 +185,7 @@ class _Scrape(Collector):
             active.add_metric([name], statistics.running)
             hot.add_metric([name], controller.hot_count)
             held.add_metric([name], controller.held_count)
-        yield from (depth, unfinished, longest, active, hot, held)
+        yield from (depth, unfinished, longest, active, hot, held, *((shards,) if shards.samples else ()))
 
     def _informers(self) -> Iterator[Metric]:
         """Yield the state of the caches, those of one resource together: their number and selectors may change."""

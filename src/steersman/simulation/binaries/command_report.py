@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from steersman.simulation.fault_kinds import KINDS
-from steersman.simulation.plans import Plan
-from steersman.simulation.report import Report
+from steersman.simulation.faults.kinds import KINDS
+from steersman.simulation.faults.plans import Plan
+from steersman.simulation.reports.report import Report
 
 #: Kinds that need a virtual clock, two replicas or minutes; that strike at webhooks, which are not called; or that know
 #: which objects the operator reconciles.

@@ -33,9 +33,9 @@ from steersman.simulation.binaries.simulated_pods import SimulatedPods
 from steersman.simulation.binaries.step_matching import StepMatcher, same_view
 from steersman.simulation.binaries.traffic import Traffic
 from steersman.simulation.event_loop import InstanceClock, WriteStorm
-from steersman.simulation.plans import Fault, Plan, View
-from steersman.simulation.recording import Recording, RestStep
-from steersman.simulation.run import MOST_WRITES, Lifetimes, Outcome, untouched
+from steersman.simulation.faults.plans import Fault, Plan, View
+from steersman.simulation.faults.recording import Recording, RestStep
+from steersman.simulation.runs.run import MOST_WRITES, Lifetimes, Outcome, untouched
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.change_counts import ChangeCounts
 from steersman.testing.crashes.end_state import end_state, versions_of

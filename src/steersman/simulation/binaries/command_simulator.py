@@ -20,14 +20,14 @@ from steersman.manager.process.logs import quiet_logs
 from steersman.simulation.binaries.command_report import IMPOSSIBLE, CommandReport
 from steersman.simulation.binaries.command_run import CommandSetup, run_command
 from steersman.simulation.binaries.program import OperatorExited
-from steersman.simulation.end_states import learn_volatile
-from steersman.simulation.fault_kinds import KINDS, FaultKind
-from steersman.simulation.oracles import Finding, Reference, judge, judge_undisturbed
-from steersman.simulation.plans import Fault, Plan, parse_plan, single_faults
-from steersman.simulation.process_settings import reject_running_loop
-from steersman.simulation.recording import Recording
-from steersman.simulation.report import Failure
-from steersman.simulation.run import Outcome
+from steersman.simulation.faults.kinds import KINDS, FaultKind
+from steersman.simulation.faults.plans import Fault, Plan, parse_plan, single_faults
+from steersman.simulation.faults.recording import Recording
+from steersman.simulation.oracles.end_states import learn_volatile
+from steersman.simulation.oracles.judge import Finding, Reference, judge, judge_undisturbed
+from steersman.simulation.reports.report import Failure
+from steersman.simulation.runs.process_settings import reject_running_loop
+from steersman.simulation.runs.run import Outcome
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ import msgspec
 from steersman.apiserver.server import ApiServer
 from steersman.json_types import JsonObject
 from steersman.protocol.http import SAFE_METHODS, Request
-from steersman.simulation.exchanges import Collected
+from steersman.simulation.network.exchanges import Collected
 
 #: What a dry run may change although the object stays the same.
 _INCIDENTAL = frozenset({"managedFields", "resourceVersion", "generation"})

@@ -11,7 +11,7 @@ from steersman.apiserver.storage.history import Event
 from steersman.apiserver.storage.record import Record
 from steersman.json_types import JsonObject
 from steersman.protocol.http import Request
-from steersman.simulation.exchanges import Collected, Frame
+from steersman.simulation.network.exchanges import Collected, Frame
 
 _ANNOTATION = "control-plane.alpha.kubernetes.io/leader"
 _RECORDS = frozenset({"configmaps", "endpoints"})

@@ -23,9 +23,9 @@ from steersman.simulation.binaries.elections import is_election_frame, is_electi
 from steersman.simulation.binaries.old_versions import OldVersions
 from steersman.simulation.binaries.step_matching import Step, StepMatcher
 from steersman.simulation.binaries.traffic import Traffic
-from steersman.simulation.connection import Connection, Network
-from steersman.simulation.exchanges import Frame
-from steersman.simulation.plans import Fault
+from steersman.simulation.faults.plans import Fault
+from steersman.simulation.network.connection import Connection, Network
+from steersman.simulation.network.exchanges import Frame
 from steersman.testing.crashes.end_state import LEFT_OUT
 from steersman.testing.served_cluster import kubeconfig
 

@@ -11,7 +11,7 @@ import msgspec
 from steersman.errors import ConfigError
 from steersman.json_types import JsonObject
 from steersman.protocol.http import App, Exchange, Request, Response, Stream
-from steersman.simulation.exchanges import InterceptedExchange
+from steersman.simulation.network.exchanges import InterceptedExchange
 
 
 def parse_old_versions(texts: Iterable[str]) -> dict[str, str]:

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from steersman.simulation.plans import Fault, Plan, View
-from steersman.simulation.recording import EventStep, ReadStep, Recording, WriteStep
+from steersman.simulation.faults.plans import Fault, Plan, View
+from steersman.simulation.faults.recording import EventStep, ReadStep, Recording, WriteStep
 
 Step: TypeAlias = WriteStep | ReadStep | EventStep
 #: What a step is, and how many steps that are the same came before it, itself included.

@@ -7,8 +7,8 @@ import msgspec
 
 from steersman.json_types import JsonObject
 from steersman.simulation.operations.sequences import OperationSequence
-from steersman.simulation.oracles import Finding
-from steersman.simulation.report import plural
+from steersman.simulation.oracles.judge import Finding
+from steersman.simulation.reports.report import plural
 
 #: How many failures are told in full.
 _MOST_TOLD = 5

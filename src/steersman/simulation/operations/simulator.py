@@ -9,20 +9,20 @@ from steersman.errors import ConfigError
 from steersman.json_types import JsonObject
 from steersman.manager.process.logs import quiet_logs
 from steersman.objects.identity import ApiResource
-from steersman.simulation.end_states import Volatile, difference, learn_volatile, mask, without_generations
 from steersman.simulation.event_loop import Stuck
-from steersman.simulation.instances import OperatorFactory, OperatorSource
-from steersman.simulation.interrupts import Interrupts, deferred_interrupts
+from steersman.simulation.faults.plans import Plan
 from steersman.simulation.invariants import Invariant
 from steersman.simulation.operations.player import NotAllowed, Player
 from steersman.simulation.operations.report import OperationsFailure, OperationsReport
 from steersman.simulation.operations.sequences import OperationSequence, Set, parse_sequence
 from steersman.simulation.operations.templates import generated_sequences
-from steersman.simulation.oracles import Finding, judge_undisturbed
-from steersman.simulation.plans import Plan
-from steersman.simulation.process_settings import rare_garbage_collection, reject_running_loop
-from steersman.simulation.run import Outcome, run_plan
-from steersman.simulation.world import World
+from steersman.simulation.oracles.end_states import Volatile, difference, learn_volatile, mask, without_generations
+from steersman.simulation.oracles.judge import Finding, judge_undisturbed
+from steersman.simulation.runs.instances import OperatorFactory, OperatorSource
+from steersman.simulation.runs.interrupts import Interrupts, deferred_interrupts
+from steersman.simulation.runs.process_settings import rare_garbage_collection, reject_running_loop
+from steersman.simulation.runs.run import Outcome, run_plan
+from steersman.simulation.runs.world import World
 from steersman.structural.custom_object import CustomKind
 from steersman.testing.failures import Expected
 

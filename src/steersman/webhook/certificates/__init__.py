@@ -1,1 +1,1 @@
-"""Serving certificates: where they come from (``sources``), when they are renewed (``rotation``), their ``bundle``."""
+"""Serving certificates of webhooks: where they come from (``sources``)."""

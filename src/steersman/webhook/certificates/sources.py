@@ -13,9 +13,9 @@ from steersman.clock import Clock
 from steersman.errors import AlreadyExists, ConfigError, Conflict
 from steersman.kinds.core_v1 import Secret
 from steersman.objects.meta import meta
+from steersman.serving.certificate_bundle import CertificateBundle, advance_bundle
+from steersman.serving.certificate_rotation import Lifetimes
 from steersman.serving.certificates import KeyPair
-from steersman.webhook.certificates.bundle import CertificateBundle, advance
-from steersman.webhook.certificates.rotation import Lifetimes
 
 #: Attempts of a renewal against other replicas before it is left to the next round.
 _TRIES: Final = 5
@@ -117,7 +117,7 @@ class OwnCertificates:
         """Return the stored certificates after the rotation steps that are due; all replicas agree on them."""
         for _ in range(_TRIES):
             stored = await self._store.read()
-            wanted = advance(stored or self._known, self._names, clock=self._clock, lifetimes=self._lifetimes)
+            wanted = advance_bundle(stored or self._known, self._names, clock=self._clock, lifetimes=self._lifetimes)
             if wanted is stored or await self._store.write(wanted):
                 self._known = wanted
                 return ServingCertificates(wanted.serving, wanted.authority)

@@ -11,10 +11,10 @@ from typing import Final
 from steersman.clock import Clock
 from steersman.errors import SteersmanError
 from steersman.protocol.http import App
+from steersman.serving.certificate_bundle import span_of
 from steersman.serving.limits import ServerLimits
 from steersman.serving.server import Listen, Server
 from steersman.serving.tls import replace_certificate, server_context
-from steersman.webhook.certificates.bundle import span_of
 from steersman.webhook.certificates.sources import CertificateSource, ServingCertificates
 from steersman.webhook.reviews.failure import refusal
 from steersman.webhook.serving.address import Address, UrlAddress

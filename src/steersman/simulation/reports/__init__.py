@@ -1,0 +1,1 @@
+"""What a simulation found: as text, JSON and HTML, with the explanation of each failure."""

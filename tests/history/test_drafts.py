@@ -1,0 +1,150 @@
+"""Records that are made when they are needed: what is read, what is kept, and what is counted, must be the same."""
+
+import threading
+
+import pytest
+from msgspec import Struct
+from msgspec.structs import replace
+
+from steersman.history.history import History, HistoryLimits
+from steersman.history.records import ObjectName, Reconcile, ReconcileEnd
+from tests.history.test_history import named, run
+
+
+class Draft(Struct):
+    """The draft of a record, which counts how often the record is made."""
+
+    content: Reconcile
+    size: int = 1000
+    fails: bool = False
+    made: int = 0
+
+    @property
+    def object(self) -> ObjectName:
+        """The reconciled object."""
+        return self.content.object
+
+    @property
+    def end(self) -> ReconcileEnd:
+        """How it ended."""
+        return ReconcileEnd(self.content.controller, self.content.seconds, None, is_stale=False)
+
+    def record(self, *, with_details: bool = True) -> Reconcile:
+        """Return the record."""
+        self.made += 1
+        if self.fails and with_details:
+            raise ValueError("no details")
+        return self.content if with_details else replace(self.content, is_cut=True)
+
+
+def test_a_record_is_made_when_it_is_read_and_not_before() -> None:
+    """Comparing fields costs more than everything else, and most records are dropped unread."""
+    history, draft = History(), Draft(run("a", 1))
+    history.add_draft(draft)
+    assert draft.made == 0
+    assert history.of(named("a")) == history.newest(5) == [history.last(named("a"))] == [run("a", 1)]
+    assert draft.made == 3
+
+
+def test_a_draft_that_is_dropped_unread_is_never_made() -> None:
+    """That is what a busy object saves."""
+    history = History(HistoryLimits(per_object=2))
+    drafts = [Draft(run("a", number)) for number in range(5)]
+    for draft in drafts:
+        history.add_draft(draft)
+    assert [one.number for one in history.of(named("a"))] == [3, 4]
+    assert [draft.made for draft in drafts] == [0, 0, 0, 1, 1]
+    assert history.bytes == 2000
+    history.forget(named("a"))
+    assert (history.bytes, len(history)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "limits", [HistoryLimits(drafts=100), HistoryLimits(draft_bytes=100_000)], ids=["number", "bytes"]
+)
+def test_drafts_are_bounded(limits: HistoryLimits) -> None:
+    """Drafts refer to whole objects: in a fleet of thousands they would take all memory."""
+    history = History(limits)
+    drafts = [Draft(run(f"site-{number}", number)) for number in range(500)]
+    for draft in drafts:
+        history.add_draft(draft)
+    assert 350 <= sum(draft.made for draft in drafts) <= 500
+    assert history.bytes < 100 * 1000 + 400 * 200
+    assert [one.number for one in history.newest(500)] == list(range(500))
+    history.make_records()
+    assert history.bytes < 500 * 200
+    assert [one.number for one in history.newest(500)] == list(range(500))
+
+
+def test_the_limits_of_the_whole_hold_for_drafts() -> None:
+    """The oldest are dropped, drafts and records alike."""
+    history = History(HistoryLimits(bytes=10_000))
+    history.add(run("first", 0))
+    for number in range(1, 20):
+        history.add_draft(Draft(run(f"site-{number}", number)))
+    assert history.bytes <= 10_000
+    assert [one.number for one in history.newest(50)] == list(range(10, 20))
+    assert history.of(named("first")) == []
+
+
+def test_a_large_draft_is_made_at_once() -> None:
+    """A draft of megabytes would push out the records of all other objects."""
+    history = History(HistoryLimits(bytes=100_000))
+    for number in range(10):
+        history.add(run(f"quiet-{number}", 1))
+    draft = Draft(run("huge", 1), size=90_000_000)
+    history.add_draft(draft)
+    assert draft.made == 1
+    assert (len(history), history.bytes < 5000) == (11, True)
+
+
+def test_listeners_get_whole_records_and_counters_only_the_end() -> None:
+    """The web view shows a run at once; metrics must not cost the comparison of its fields."""
+    history = History()
+    ends, records = list[object](), list[object]()
+    history.listen_to_ends(ends.append)
+    first, second = Draft(run("a", 1)), Draft(run("a", 2))
+    history.add_draft(first)
+    history.listen(records.append)
+    history.add_draft(second)
+    assert (first.made, second.made) == (0, 1)
+    assert ends == [first.end, run("a", 2)]
+    assert records == [run("a", 2)]
+
+
+def test_a_draft_without_readable_details_is_still_a_run() -> None:
+    """The run has happened: `steer why` must show it, and the other runs of the object."""
+    history = History()
+    history.add_draft(Draft(run("a", 1), fails=True))
+    history.add_draft(Draft(run("a", 2)))
+    assert [(one.number, one.is_cut) for one in history.of(named("a"))] == [(1, True), (2, False)]
+    history.make_records()
+    assert [(one.number, one.is_cut) for one in history.of(named("a"))] == [(1, True), (2, False)]
+
+
+def test_drafts_are_made_while_other_threads_read_and_add() -> None:
+    """Every number is there once and the size adds up, whichever thread makes a record or drops it."""
+    history = History(HistoryLimits(per_object=5, records=400, drafts=50))
+    failures = list[BaseException]()
+
+    def work(first: int) -> None:
+        try:
+            for number in range(first, first + 1000):
+                history.add_draft(Draft(run(f"site-{number % 97}", number)))
+                if not number % 50:
+                    history.newest(100)
+        except BaseException as error:  # noqa: BLE001 - told to the main thread
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in (0, 1000, 2000)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    history.make_records()
+    numbers = [one.number for one in history.newest(1000)]
+    assert len(numbers) == len(set(numbers)) == len(history) <= 400
+    for name in history.objects():
+        history.forget(name)
+    assert (history.bytes, len(history)) == (0, 0)
