@@ -192,12 +192,9 @@ async def permission_findings(
 
 async def lease_findings(operator: Operator, client: Client, namespace: str, account: str) -> AsyncIterator[Finding]:
     """Check that the deployed operator may take part in its leader election: without that it does nothing."""
-    every, own = ("create",), ("get", "list", "watch", "patch")
-    name = operator.name
-    if operator.shards:
-        every, own, name = ("create", "list", "watch"), ("get", "patch"), table_name(name)
-    created = Grant("coordination.k8s.io", "leases", every)
-    kept = Grant("coordination.k8s.io", "leases", own)
+    name = table_name(operator.name) if operator.shards else operator.name
+    created = Grant("coordination.k8s.io", "leases", ("create", *(("list", "watch") if operator.shards else ())))
+    kept = Grant("coordination.k8s.io", "leases", ("get", "list", "watch", "patch"))
     denied = [verb for verb in created.verbs if not await _may(client, created, verb, namespace, account)]
     denied += [verb for verb in kept.verbs if not await _may(client, kept, verb, namespace, account, name=name)]
     if denied:

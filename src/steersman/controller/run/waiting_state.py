@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from steersman.controller.keys.key_state import KeyState, revision_of
-from steersman.controller.run.run_trace import named
+from steersman.controller.recording.run_trace import named
 from steersman.history import records as history
 from steersman.history.records import KeyPhase
 from steersman.informer.record import Record
