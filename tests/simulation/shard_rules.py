@@ -17,7 +17,7 @@ from itertools import count
 from steersman.manager.leader.lease import Candidate, Create, Follow, LeaseRecord, LeaseTiming
 from steersman.randomness import Randomness
 from steersman.sharding.assignment import Assignment, Holder
-from steersman.sharding.replica import ShardReplica
+from steersman.sharding.replica import ShardReplica, SlotCheck, SlotLease
 
 #: Seconds with faults, and seconds after them in which every shard must find its replica.
 SECONDS, QUIET = 90.0, 60.0
@@ -114,6 +114,10 @@ class World:
         return sorted(set(range(self.shards)) - worked)
 
 
+def _lease(record: LeaseRecord | None, version: int) -> SlotLease:
+    return SlotLease() if record is None else SlotLease(record.holder, str(version), record.duration)
+
+
 class Replica:
     """One pod of the operator; each of its processes begins without memory."""
 
@@ -150,6 +154,7 @@ class Replica:
         self._identity = f"{self.name}#{self._process}"
         self._shards = ShardReplica(self._world.shards, self._identity, lease=_TIMING.lease)
         self._candidate = Candidate(self._identity, _TIMING)
+        self._asked_at = 0.0
         self._slot: int | None = None
         self._slot_version = 0
         self._valid_until = _NEVER
@@ -206,6 +211,7 @@ class Replica:
         if not self._is_stopping:
             self._watch(process)
             if self._slot is None:
+                self._asked_at = self._world.now
                 self._send(process, lambda: self._choose(process))
             else:
                 self._renew(process)
@@ -219,7 +225,7 @@ class Replica:
 
         def received() -> None:
             for slot, (record, known) in slots.items():
-                self._shards.saw_slot(slot, record.holder, str(known), self._world.now, duration=record.duration)
+                self._shards.saw_slot(slot, _lease(record, known), self._world.now)
             self._see_table(table, version)
             self._drain(process)
 
@@ -233,16 +239,13 @@ class Replica:
 
     def _choose(self, process: int) -> Callable[[], None]:
         slots = dict(self._world.slots)
+        check = self._shards.check(list(range(self._world.shards)), self._asked_at)
 
         def received() -> None:
             if self._slot is not None:
                 return
-            for slot in range(self._world.shards):
-                record, version = slots.get(slot, (None, 0))
-                holder, duration = (record.holder, record.duration) if record is not None else ("", 0)
-                self._shards.checked_slot(
-                    slot, holder, str(version) if record is not None else "", self._world.now, duration=duration
-                )
+            for slot in check.slots:
+                self._shards.checked_slot(slot, _lease(*slots.get(slot, (None, 0))), check, self._world.now)
             if free := self._shards.free_slots():
                 slot = free[0]
                 record, version = slots.get(slot, (None, 0))
@@ -327,21 +330,17 @@ class Replica:
         if self._is_stopping or not self._shards.to_check(self._world.now):
             self._decide(process)
             return
-        slots = self._shards.to_check(self._world.now)
+        check = self._shards.check(self._shards.to_check(self._world.now), self._world.now)
 
         def look() -> Callable[[], None]:
-            found = {slot: self._world.slots.get(slot) for slot in slots}
-            return lambda: self._checked(process, found)
+            found = {slot: self._world.slots.get(slot) for slot in check.slots}
+            return lambda: self._checked(process, check, found)
 
         self._send(process, look)
 
-    def _checked(self, process: int, found: dict[int, tuple[LeaseRecord, int] | None]) -> None:
+    def _checked(self, process: int, check: SlotCheck, found: dict[int, tuple[LeaseRecord, int] | None]) -> None:
         for slot, stored in found.items():
-            if stored is None:
-                self._shards.checked_slot(slot, "", "", self._world.now)
-            else:
-                record, version = stored
-                self._shards.checked_slot(slot, record.holder, str(version), self._world.now, duration=record.duration)
+            self._shards.checked_slot(slot, _lease(*stored or (None, 0)), check, self._world.now)
         self._decide(process)
 
     def _decide(self, process: int) -> None:

@@ -60,8 +60,8 @@ class Assignment(Struct, frozen=True):
     def moved(
         self, holder: Holder, *, take: Iterable[int], release: Iterable[int], versions: Mapping[str, str]
     ) -> "Assignment":
-        """Return the table after a replica has taken some shards and released some of its own."""
-        taken, released = frozenset(take), frozenset(release) & self.held_by(holder)
+        """Return the table after a replica has taken shards, and released its own or those of one that is gone."""
+        taken, released = frozenset(take), frozenset(release)
         holders = tuple(
             holder if shard in taken else None if shard in released else known
             for shard, known in enumerate(self.holders)

@@ -7,6 +7,7 @@ returns if the stored one still has the version that was seen. All times are of 
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -33,6 +34,24 @@ class Hold(Struct):
     phase: Phase = Phase.WORKING
 
 
+class SlotLease(NamedTuple):
+    """The Lease of a slot. Without a Lease the version is empty, without a holder that."""
+
+    holder: str = ""
+    version: str = ""
+    #: Seconds without a change after which the holder is gone; 0 for the default.
+    duration: float = 0.0
+
+
+class SlotCheck(NamedTuple):
+    """A read of slots from the server: what it shows is as old as the moment at which it was sent."""
+
+    slots: list[int]
+    sent_at: float
+    #: Version of the table that was known then.
+    table: str | None
+
+
 class _Slot(Struct):
     """The Lease of a slot, as it was last seen."""
 
@@ -52,6 +71,11 @@ class _Slot(Struct):
     def is_due(self, now: float) -> bool:
         """Return whether its holder may be gone, which a read from the server has to show."""
         return not self.is_silent and now >= self.seen_at + self.duration
+
+
+def _is_later(version: str, known: str) -> bool:
+    """Return whether a Lease is later than the one that is known; a deleted one always is."""
+    return version != known and (not version or not known or is_newer(version, known))
 
 
 class ShardReplica:
@@ -82,20 +106,21 @@ class ShardReplica:
         """Record that this replica has a slot."""
         self.me = Holder(slot, self._identity)
 
-    def saw_slot(self, slot: int, holder: str, version: str, now: float, *, duration: float = 0.0) -> None:
-        """Record the Lease of a slot; only a change starts a new waiting time. Without a Lease the version is empty."""
+    def saw_slot(self, slot: int, lease: SlotLease, now: float) -> None:
+        """Record the Lease of a slot; only a change starts a new waiting time."""
         known = self._slots.get(slot)
-        if known is None or (version != known.version and (not version or is_newer(version, known.version or "0"))):
-            self._slots[slot] = _Slot(holder, version, duration or self._lease, now)
+        if known is None or _is_later(lease.version, known.version):
+            self._slots[slot] = _Slot(lease.holder, lease.version, lease.duration or self._lease, now)
 
-    def checked_slot(self, slot: int, holder: str, version: str, now: float, *, duration: float = 0.0) -> None:
-        """Record the Lease of a slot that was read from the server just now, after the table was seen."""
+    def checked_slot(self, slot: int, lease: SlotLease, check: SlotCheck, now: float) -> None:
+        """Record the Lease of a slot that was read from the server."""
         known = self._slots.get(slot)
-        if known is None or version != known.version:
-            known = self._slots[slot] = _Slot(holder, version, duration or self._lease, now)
-        elif now >= known.seen_at + known.duration:
+        if known is None or _is_later(lease.version, known.version):
+            known = self._slots[slot] = _Slot(lease.holder, lease.version, lease.duration or self._lease, now)
+        elif lease.version == known.version and check.sent_at >= known.seen_at + known.duration:
             known.is_silent = True
-        known.checked_for = self._version
+        if lease.version == known.version:
+            known.checked_for = check.table
 
     def saw_table(self, table: Assignment | None, version: str, now: float) -> None:
         """Record the table; an older one than known is ignored. Without a table the version is empty."""
@@ -177,6 +202,10 @@ class ShardReplica:
 
     # What it does next.
 
+    def check(self, slots: list[int], now: float) -> SlotCheck:
+        """Begin to read slots from the server."""
+        return SlotCheck(slots, now, self._version)
+
     def to_check(self, now: float) -> list[int]:
         """Return the slots to read from the server: their holders may be gone."""
         slots = {slot for slot, known in self._slots.items() if known.holder and known.is_due(now)}
@@ -207,11 +236,15 @@ class ShardReplica:
         for shard, hold in self._holds.items():
             if hold.phase is Phase.WORKING and shard not in wanted:
                 hold.phase = Phase.LEAVING
-        take = [] if self._is_leaving else [shard for shard in wanted if self._is_free(base.holders[shard])]
+        free = [shard for shard, holder in enumerate(base.holders) if self._is_free(holder)]
+        take = [] if self._is_leaving else [shard for shard in free if shard in wanted]
         release = [shard for shard, hold in self._holds.items() if hold.phase is Phase.DRAINED]
-        if not take and not release and base is self._table:
+        # A replica that has just started would have to wait for a whole lease until it knows that a holder is gone.
+        gone = [shard for shard in free if base.holders[shard] is not None]
+        if not take and not release and not gone and base is self._table:
             return None
-        return base.moved(self.me, take=take, release=release, versions=self._versions if release else {})
+        versions = self._versions if release else {}
+        return base.moved(self.me, take=take, release=[*release, *gone], versions=versions)
 
     def _base(self, now: float) -> Assignment | None:
         """Return the table to change: a new one if there is none, or if the last replica with other shards is gone."""

@@ -25,7 +25,7 @@ from steersman.manager.leader.shard_leadership import ShardHoldings, ShardLeader
 from steersman.objects.codec import decode
 from steersman.objects.meta import ObjectMeta
 from steersman.sharding.assignment import Assignment
-from steersman.sharding.replica import ShardReplica
+from steersman.sharding.replica import ShardReplica, SlotLease
 
 _log = logging.getLogger("steersman.leader-election")
 
@@ -53,6 +53,13 @@ def _slot_of(lease: str, operator: str) -> int | None:
     """Return the slot of a Lease, also of one that replicas with more shards use; ``None`` for another Lease."""
     number = lease.removeprefix(f"{operator}{_SLOT}")
     return int(number) if number.isdecimal() and number != lease else None
+
+
+def _slot_lease(lease: Lease | None) -> SlotLease:
+    if lease is None:
+        return SlotLease()
+    record = record_of(lease)
+    return SlotLease(record.holder, lease.resource_version, float(record.duration))
 
 
 class ShardElector:
@@ -124,16 +131,9 @@ class ShardElector:
             self._wakeup.set()
         elif (slot := _slot_of(record.key.name, self._options.name)) is not None:
             before = self._replica.members().get(slot)
-            self._see_slot(slot, lease, is_live=False)
+            self._replica.saw_slot(slot, _slot_lease(lease), self._clock.monotonic())
             if self._replica.members().get(slot) != before:
                 self._wakeup.set()
-
-    def _see_slot(self, slot: int, lease: Lease | None, *, is_live: bool) -> None:
-        record = record_of(lease) if lease is not None else None
-        holder, duration = (record.holder, record.duration) if record is not None else ("", 0)
-        version = lease.resource_version if lease is not None else ""
-        see = self._replica.checked_slot if is_live else self._replica.saw_slot
-        see(slot, holder, version, self._clock.monotonic(), duration=float(duration))
 
     def _see_table(self, lease: Lease | None) -> None:
         if lease is None:
@@ -203,8 +203,9 @@ class ShardElector:
         self._candidate = Candidate(self._options.identity, self._options.timing)
         meta = ObjectMeta(self._names[slot], self._options.namespace, labels={LABEL: self._options.name})
         held = HeldLease(self._client, self._clock, self._candidate, meta)
+        check = self._replica.check([slot], self._clock.monotonic())
         await held.look()
-        self._see_slot(slot, held.lease, is_live=True)
+        self._replica.checked_slot(slot, _slot_lease(held.lease), check, self._clock.monotonic())
         if held.lease is not None and slot in self._replica.free_slots():
             # Its holder was silent for the whole duration; the candidate has only just seen it.
             self._candidate.saw(None, _NEVER)
@@ -272,13 +273,16 @@ class ShardElector:
 
     async def _check_slots(self) -> None:
         """Read the slots whose holders may be gone from the server."""
-        if not (slots := self._replica.to_check(self._clock.monotonic())):
+        now = self._clock.monotonic()
+        if not (slots := self._replica.to_check(now)):
             return
+        # The watch may show a newer table until the response arrives, about which it says nothing.
+        check = self._replica.check(slots, now)
         selector = f"{LABEL}={self._options.name}"
         listed = self._client.list(Lease, namespace=self._options.namespace, label_selector=selector)
         found = {_slot_of(lease.name, self._options.name): lease async for lease in listed}
         for slot in slots:
-            self._see_slot(slot, found.get(slot), is_live=True)
+            self._replica.checked_slot(slot, _slot_lease(found.get(slot)), check, self._clock.monotonic())
 
     async def _write(self, table: Assignment) -> Lease:
         if self._table is None:
