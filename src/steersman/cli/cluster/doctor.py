@@ -156,7 +156,7 @@ async def _operator(client: "Client", found: "Declared", *, deployed: bool) -> A
     ):
         yield finding
     if deployed:
-        async for finding in diagnosis.lease_findings(client, name, namespace, account):
+        async for finding in diagnosis.lease_findings(found.operator, client, namespace, account):
             yield finding
     yield await diagnosis.deployment_finding(client, name, namespace)
     try:

@@ -31,7 +31,7 @@ class Shape:
 
     image: str
     namespace: str
-    #: Replicas, of which one leads.
+    #: Replicas, of which one leads; all of an operator with shards work.
     replicas: int = _DEFAULT_REPLICAS
     #: The namespaces that the operator watches; empty means all, and needs permissions for the whole cluster.
     watch: tuple[str, ...] = ()
