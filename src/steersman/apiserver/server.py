@@ -32,7 +32,7 @@ from steersman.apiserver.background.definitions import DEFINITIONS, DefinitionCl
 from steersman.apiserver.background.expiry import EventExpiry
 from steersman.apiserver.background.internal_client import InternalClient
 from steersman.apiserver.background.tasks import BackgroundTasks
-from steersman.apiserver.bootstrap import bootstrap
+from steersman.apiserver.bootstrap import bootstrap, publish_endpoint
 from steersman.apiserver.builtin.kind import ServerContext
 from steersman.apiserver.builtin.registry import add_builtin_kinds
 from steersman.apiserver.builtin.types import load_types
@@ -226,6 +226,10 @@ class ApiServer:
             return self._authentication.user_of(request, peer)
         except Refusal:
             return None
+
+    def publish_address(self, host: str, port: int) -> None:
+        """Write where the server is reached into the endpoints of the Service ``kubernetes``."""
+        publish_endpoint(self.objects, self.catalog, self.clock, self.randomness, (host, port))
 
     def serve_definition(self, definition: JsonObject) -> None:
         """Serve the objects of a definition without storing or validating it, such as one that another server has."""
