@@ -39,8 +39,8 @@ async def test_running_pods_of_deployed_operators_are_asked(cluster: Cluster) ->
         (
             Forbidden('pods "a" is forbidden: cannot create resource "pods/portforward"', code=403, reason="Forbidden"),
             (
-                "you have no permission to forward ports in namespace ops (`create` on pods/portforward), by which the "
-                "operator is asked"
+                "you have no permission to forward ports in namespace ops (`get` and `create` on pods/portforward), "
+                "by which the operator is asked"
             ),
         ),
     ],

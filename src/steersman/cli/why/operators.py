@@ -93,7 +93,7 @@ class RunningOperator:
             raise
         except Forbidden:
             raise NoOperatorAnswer(
-                f"you have no permission to forward ports in namespace {self.namespace} (`create` on "
+                f"you have no permission to forward ports in namespace {self.namespace} (`get` and `create` on "
                 "pods/portforward), by which the operator is asked"
             ) from None
         except SteersmanError as error:  # the API server does not forward the port
