@@ -502,7 +502,7 @@ class Controller(Generic[K]):
         self._count(state, outcome)
         self._failed_runs += isinstance(outcome, (Failed, GaveUp))
         match outcome:
-            case Done(again_after) | Paused(again_after=again_after):
+            case Done(again_after):
                 self._on_done(state.key, again_after)
             case RetryLater(reason, after):
                 self._retry(request, after, reason)
@@ -511,7 +511,7 @@ class Controller(Generic[K]):
             case GaveUp():
                 self.queue.forget(state.key)
                 state.given_up = revision_of(record)
-            case Waiting():
+            case Waiting() | Paused():
                 self._on_waiting(state, outcome)
             case Failed(error):
                 self._on_failure(request, error, ctx)
@@ -525,6 +525,10 @@ class Controller(Generic[K]):
         if isinstance(outcome, Outdated):
             return
         state.conflicts = 0
+        if state.recheck_due is not None:
+            # This run has looked already. A timer that is left would start a superfluous one, and be shown as the next.
+            self.queue.cancel(state.key, state.recheck_due)
+            state.recheck_due = None
         state.paused = outcome.message if isinstance(outcome, Paused) else ""
         if isinstance(outcome, (Failed, RetryLater)):
             state.failures += 1
@@ -539,14 +543,21 @@ class Controller(Generic[K]):
             priority = self._ranks.priority(key, NORMAL)
             self.queue.add_after(key, again_after, priority=priority, causes=(Cause(CauseType.TIMER),))
 
-    def _on_waiting(self, state: KeyState, outcome: Waiting) -> None:
+    def _on_waiting(self, state: KeyState, outcome: Waiting | Paused) -> None:
         self.queue.forget(state.key)
+        if isinstance(outcome, Paused):
+            if outcome.again_after is not None:
+                self._recheck(state, outcome.again_after)
+            return
         cache = self._caches.complete(outcome.kind, outcome.key.namespace)
         store = cache.store if cache is not None else None
         watched = self._waits.wait(state, outcome.kind, outcome.key, store, outcome.seen)
-        recheck = outcome.recheck if watched else min(outcome.recheck, UNWATCHED_RECHECK)
-        priority = self._ranks.priority(state.key, NORMAL)
-        self.queue.add_after(state.key, recheck, priority=priority, causes=(Cause(CauseType.TIMER),))
+        self._recheck(state, outcome.recheck if watched else min(outcome.recheck, UNWATCHED_RECHECK))
+
+    def _recheck(self, state: KeyState, seconds: float) -> None:
+        """Run a key again after some time, unless another run makes that superfluous."""
+        priority, causes = self._ranks.priority(state.key, NORMAL), (Cause(CauseType.TIMER),)
+        state.recheck_due = self.queue.add_recheck(state.key, seconds, priority=priority, causes=causes)
 
     def _on_failure(self, request: ReconcileRequest, error: BaseException, ctx: Context[K]) -> None:
         self._report(self.reconciler.resource.gvk.kind, request.key, error)

@@ -110,6 +110,16 @@ class WorkQueue(Generic[K, C]):
         self._pending.add_at(key, self._clock.monotonic() + seconds, priority=priority, causes=causes)
         self._arm()
 
+    def add_recheck(self, key: K, seconds: float, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> float | None:
+        """Add a key after some seconds; return when it is due if it can be cancelled: no other delay is part of it."""
+        is_alone = self._pending.due_at(key) is None
+        self.add_after(key, seconds, priority=priority, causes=causes)
+        return self._pending.due_at(key) if is_alone else None
+
+    def cancel(self, key: K, due: float) -> None:
+        """Drop a delay by what `add_recheck` returned, unless the key was added for an earlier time since."""
+        self._pending.cancel(key, due)
+
     def add_rate_limited(self, key: K, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> float:
         """Add a key that failed, after its back-off; return the minimum seconds that it waits.
 
