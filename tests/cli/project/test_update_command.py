@@ -24,7 +24,7 @@ def steer(*arguments: str) -> Result:
 
 
 def made_of(project: Path, name: str, old: str, new: str) -> None:
-    """Let the project be one whose template had ``old`` in a file, where it has ``new`` now."""
+    """Change the record and the project to a template that had ``old`` where it has ``new`` now."""
     record = read_record((project / RECORD).read_text())
     text = record.files[name].replace(new, old)
     assert text != record.files[name]

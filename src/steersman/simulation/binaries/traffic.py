@@ -66,6 +66,6 @@ class Traffic:
         return max(self.quiet - self._idle, 0.0)
 
     def busiest(self, now: float) -> str:
-        """Return what happened most often since the last moment that could have been the begin of a rest."""
+        """Return what happened most often since the last moment at which a rest could have begun."""
         counted = Counter(what for time, what in self._recent if time >= now - 2 * self.quiet)
         return ", ".join(f"{what} ({count} times)" for what, count in counted.most_common(3)) or "nothing"

@@ -3,7 +3,7 @@
 ========  ==========================================================================================
 scenario  the scenario itself failed: an assertion, or it waited in vain
 O1        the cluster ends as without the fault
-O2        no object is created or deleted more often; where the fault shows no old state, nor updated
+O2        no object is created or deleted more often, nor updated unless the fault shows an old state
 O3        everything comes to rest
 O4        at rest nothing is written
 O5        invariants hold after every write
