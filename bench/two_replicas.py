@@ -62,7 +62,7 @@ def _run(name: str, block: Callable[[int], _Seen], runs: int) -> None:
 def main() -> None:
     """Print how many runs, leaders and writes there were, and every write by a deposed leader."""
     _run("rules", _rules, int(os.environ.get("RUNS", "100000")))
-    _run("elector", _elector, int(os.environ.get("FULL_RUNS", "10000")))
+    _run("elector", _elector, int(os.environ.get("FULL_RUNS", "100000")))
 
 
 if __name__ == "__main__":

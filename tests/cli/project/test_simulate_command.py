@@ -166,7 +166,7 @@ def test_what_passes_ends_with_zero() -> None:
 
 @pytest.mark.usefixtures("project")
 def test_every_plan_runs_twice_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An operator that depends on more than the seed must not pass by chance where nobody looks."""
+    """An operator that depends on more than the seed must not pass by chance."""
     monkeypatch.setenv("CI", "true")
     plan = ("--plan", "clock-ahead@write:1")
     in_ci, once = run(*plan), run(*plan, "--once")
