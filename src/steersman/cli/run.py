@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from steersman.cli.loop import loop_factory
-from steersman.cli.parameters import PORT, SECONDS
+from steersman.cli.parameters import NAMESPACE, PORT, SECONDS
 from steersman.cli.target import load_operator, project_target
 from steersman.cli.webhook_listener import WebhookServing, webhook_serving_options
 from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
@@ -53,7 +53,9 @@ class _Unusable(click.ClickException):
 )
 @click.option("--install-crds", is_flag=True, help="Create or update the operator's CRDs first.")
 @click.option("--leader-elect", is_flag=True, help="Take part in leader election.")
-@click.option("--lease-namespace", metavar="NAME", help="Namespace of the Lease; default: the context's.")
+@click.option(
+    "--lease-namespace", metavar="NAME", type=NAMESPACE, help="Namespace of the Lease; default: the context's."
+)
 @click.option("--embedded", is_flag=True, help="Run on an API server inside this process.")
 @click.option("--dev", is_flag=True, help="Log text instead of JSON.")
 @click.option(
