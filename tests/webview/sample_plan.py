@@ -39,15 +39,25 @@ OBJECTS = (
                 *((f"data.key-{number}", "", "x") for number in range(20)),
             ),
             change(Action.DELETE, ObjectName("Service", "shop", "old"), is_cascade=True),
-            change(Action.REPLACE, ObjectName("Job", "shop", "migrate"), ("spec.image", "a", "b")),
-            change(Action.CHANGE, ObjectName("Secret", "shop", "tls"), ("data.key", "<hash 1>", "<hash 2>")),
+            change(
+                Action.REPLACE,
+                ObjectName("Job", "shop", "migrate"),
+                ("spec.template.spec.containers[main].image", "shop/migrate:7", "shop/migrate:8"),
+            ),
+            change(
+                Action.CHANGE,
+                ObjectName("Secret", "shop", "tls"),
+                ("data.key", "<hash 3f9a0c41d2b7>", "<hash b81e5d07a4c6>"),
+            ),
         ),
         calls=(SkippedCall("https://dns.example.com", "POST", 2),),
     ),
     PlannedObject(
         controller="website", object=WEB._replace(name="checkout"), result=Result.FAILED, message="KeyError: 'tls.crt'"
     ),
-    PlannedObject(controller="website", object=PAUSED, changes=(change(Action.CHANGE, PAUSED, ("status.x", "", "1")),)),
+    PlannedObject(
+        controller="website", object=PAUSED, changes=(change(Action.CHANGE, PAUSED, ("status.pods", "1", "3")),)
+    ),
     PlannedObject(
         controller="website",
         object=WEB._replace(name="quiet"),
@@ -62,7 +72,13 @@ def sample_plan(*proposed: Change, objects: tuple[PlannedObject, ...] = OBJECTS)
         operators=("website",),
         objects=objects,
         proposed=proposed,
-        changes=(change(Action.CHANGE, ObjectName("CustomResourceDefinition", "", "websites"), ("spec.x", "1", "2")),),
+        changes=(
+            change(
+                Action.CHANGE,
+                ObjectName("CustomResourceDefinition", "", "websites"),
+                ("spec.versions[v1].schema.openAPIV3Schema.properties.spec.properties.replicas.maximum", "50", "100"),
+            ),
+        ),
         calls=(SkippedCall("https://dns.example.com", "POST", 2),),
         notes=("not run: background function beat of operator website",),
         left_out=7,

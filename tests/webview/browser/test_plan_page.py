@@ -42,8 +42,8 @@ async def test_a_plan_is_shown_by_object_child_and_field() -> None:
             "1 failed",
         ]
         secret = view.page.locator(".change", has_text="Secret tls")
-        assert await secret.locator("del").inner_text() == "<hash 1>"
-        assert await secret.locator("ins").inner_text() == "<hash 2>"
+        assert await secret.locator("del").inner_text() == "<hash 3f9a0c41d2b7>"
+        assert await secret.locator("ins").inner_text() == "<hash b81e5d07a4c6>"
         assert await view.page.locator("details .diff").is_hidden()
         await view.page.get_by_text("20 fields").click()
         await view.see("and 8 more fields", "details")
