@@ -30,7 +30,7 @@ def unfreeze() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Let workers take tests from each other, unless another way was asked for."""
+    """Distribute tests by work stealing, unless another way was asked for."""
     if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
         config.option.dist = "worksteal"
 
