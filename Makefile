@@ -6,6 +6,8 @@ DEMO   := $(VENV)/.demo-installed
 DEV    := $(VENV)/.dev-installed
 BENCH  := $(VENV)/.bench-installed
 DATABASES := $(VENV)/.databases-installed
+# An S3 server, for backups in buckets.
+S3     := $(BIN)/versitygw
 WEB    := $(VENV)/.web-installed
 SITE   := $(VENV)/.site-installed
 WORKERS ?= auto
@@ -37,7 +39,7 @@ test: $(DEV) ## Run all tests
 test-pythons: $(DEV) ## Run core tests on other Pythons, which it finds or fetches: PYTHONS="3.14" TESTS=
 	PYTHONS="$(PYTHONS)" $(BIN)/python -m tools.other_pythons -q -n $(WORKERS) $(TESTS)
 
-test-databases: $(DATABASES) ## Test the database operators on real servers, which it fetches if need be
+test-databases: $(DATABASES) $(S3) ## Test the database operators on real servers, which it fetches if need be
 	STEERSMAN_DATABASES=1 $(BIN)/pytest -q -n $(WORKERS) $(wildcard examples/*/tests/databases)
 
 test-web: $(WEB) ## Test the web view in a real Chromium, which it installs if it may (Debian, root)
@@ -157,6 +159,10 @@ $(BENCH): $(DEV) requirements/bench.txt
 $(DATABASES): $(DEV) requirements/databases.txt
 	@$(PIP) --require-hashes -r requirements/databases.txt
 	@touch $@
+
+$(S3): | $(DEV)
+	@if command -v go >/dev/null; then GOBIN=$(abspath $(BIN)) go install github.com/versity/versitygw/cmd/versitygw@v1.8.0; \
+	else echo "there is no Go: backups in buckets are not tested"; fi
 
 $(WEB): $(DEV) requirements/web.txt
 	@$(PIP) --require-hashes -r requirements/web.txt

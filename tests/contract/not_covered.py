@@ -11,7 +11,7 @@ _PARTS = "webhooks are told of a part of an object without the owners of its fie
 _REDIRECTS = "redirects are not followed: they could lead to another machine"
 _PROTOBUF = "answers are JSON on purpose, whatever the client prefers"
 _CHECKS = "the names of the health checks are those of Kubernetes' own components"
-_HASHES = "hashes of documents differ between servers, and OpenAPI v2 contains no kinds here"
+_HASHES = "hashes of documents differ between servers"
 _NO_NODE = "no node serves logs"
 _OPENID = "tokens are signed with an elliptic-curve key, and the address is that of this server"
 

@@ -32,7 +32,7 @@ from steersman.apiserver.background.definitions import DEFINITIONS, DefinitionCl
 from steersman.apiserver.background.expiry import EventExpiry
 from steersman.apiserver.background.internal_client import InternalClient
 from steersman.apiserver.background.tasks import BackgroundTasks
-from steersman.apiserver.bootstrap import bootstrap
+from steersman.apiserver.bootstrap import bootstrap, publish_endpoint
 from steersman.apiserver.builtin.kind import ServerContext
 from steersman.apiserver.builtin.registry import add_builtin_kinds
 from steersman.apiserver.builtin.types import load_types
@@ -105,7 +105,7 @@ class ApiServer:
         #: Failures that tests ask for.
         self.faults = faults = Faults()
 
-        # What is stored, and who is told of changes.
+        # The stored objects, and the listeners to their changes.
         self.objects = objects = objects or ObjectStore(Store(), clock)
         self.hub = WatchHub(objects, clock, lambda: faults.interference)
 
@@ -227,6 +227,10 @@ class ApiServer:
         except Refusal:
             return None
 
+    def publish_address(self, host: str, port: int) -> None:
+        """Write where the server is reached into the endpoints of the Service ``kubernetes``."""
+        publish_endpoint(self.objects, self.catalog, self.clock, self.randomness, (host, port))
+
     def serve_definition(self, definition: JsonObject) -> None:
         """Serve the objects of a definition without storing or validating it, such as one that another server has."""
         self._custom.serve(definition)
@@ -252,5 +256,5 @@ class ApiServer:
         self._controllers.start()
 
     def expire_history(self) -> None:
-        """Forget all events so far: watches from an older version are told to list again."""
+        """Drop all events so far, so that clients that watch from an older version must list again."""
         self.objects.store.expire_history()

@@ -3,7 +3,7 @@
 ``async with cluster.running(*local_operators(), my_operator)``
 """
 
-from steersman.localcluster import node_taints, scheduler, volumes
+from steersman.localcluster import node_taints, scheduler, taint_eviction, volumes
 from steersman.localcluster.simulated_node.node import simulated_node
 from steersman.localcluster.workloads import disruption_budgets, replica_sets, replication_controllers
 from steersman.localcluster.workloads.daemon_sets import reconciler as daemon_sets
@@ -36,5 +36,6 @@ def controllers() -> tuple[Operator, ...]:
         disruption_budgets.operator,
         volumes.operator,
         node_taints.operator,
+        taint_eviction.operator,
         scheduler.operator,
     )

@@ -20,7 +20,7 @@ ReconcileNow: TypeAlias = Callable[[ObjectName], bool]
 
 
 class WebViewServing(Struct, frozen=True, kw_only=True):
-    """Where the web view listens, and who may look."""
+    """Where the web view listens, and how it is accessed."""
 
     listen: Listen
     access: AccessRules

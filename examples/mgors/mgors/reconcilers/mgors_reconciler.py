@@ -13,7 +13,7 @@ from mgors.actions import NoAction
 from mgors.api.mgors_v1 import Mgors, TlsMode
 from mgors.backups import run_backup_schedule
 from mgors.certificates import CertificateError, CertificateRotation, ensure_certificate, publish_authority
-from mgors.connections import Connector, Dial, MemberError, fenced
+from mgors.connections import Connector, Dial, MemberError
 from mgors.disks import delete_disks, grow_disks
 from mgors.execution import Executor
 from mgors.history import record_initiation
@@ -51,7 +51,7 @@ class MgorsReconciler:
             report_unreachable(mgors, ctx, error.reason, str(error))
             ctx.requeue_after(settings.look_again)
             return
-        connector = Connector(keyfile, fenced(ctx), self.dial, tls.trust)
+        connector = Connector(keyfile, ctx.external_writer("mongodb"), self.dial, tls.trust)
         situation = await observe(mgors, ctx, connector, settings)
         action = decide(situation)
         report(mgors, ctx, situation, action, self.metrics)

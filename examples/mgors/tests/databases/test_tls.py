@@ -69,7 +69,7 @@ async def test_a_running_set_gets_tls_step_by_step(start: StartTestbed) -> None:
 
 
 async def test_a_missing_secret_of_certificates_changes_nothing(start: StartTestbed) -> None:
-    """Members have its content: no other authority is created, which no client would trust."""
+    """Members still have its content; another CA, which no client would trust, is not created."""
     async with start() as testbed:
         await testbed.create(1, tls=Tls())
         await testbed.until_ready(1)

@@ -295,7 +295,7 @@ class Store:
         return self._table(resource).history.since(parse_version(resource_version))
 
     def expire_history(self, resource: str | None = None) -> None:
-        """Forget what happened so far, to one resource or to all: who asks for it must list again."""
+        """Drop the events of one resource or of all, so that clients with an older version must list again."""
         for name, table in self._tables.items():
             if resource in (None, name):
                 table.history.expire()

@@ -52,7 +52,7 @@ class Lister:
 
     def __init__(self, objects: ObjectStore, lag: Callable[[], int] = int) -> None:
         self._objects = objects
-        #: Test hook: how many versions lists of any version lag behind.
+        #: Test hook: number of versions by which lists with ``resourceVersion=0`` are out of date.
         self._lag = lag
 
     def page(self, served: ServedResource, selection: Selection, options: ListOptions) -> Page:

@@ -88,13 +88,13 @@ def main() -> None:
     level = logging.DEBUG if orders.verbose else logging.INFO
     logging.getLogger().handlers[:] = [ReportHandler(reporter.send, root, level)]
     logging.getLogger().setLevel(level)
-    if not orders.verbose:  # that it starts and stops is told otherwise
+    if not orders.verbose:  # the dashboard shows starts and stops by itself
         logging.getLogger("steersman.manager").setLevel(logging.WARNING)
     begin = threading.Event()
     threading.Thread(target=_hold, args=(orders.lifeline, begin), name="lifeline", daemon=True).start()
     try:
         _run(orders, reporter, begin)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told where the author looks
+    except Exception as error:  # noqa: BLE001 - any failure is reported to the dashboard
         reporter.send(_failure(error, root, reporter.now()))
         sys.exit(_FAILED)
 

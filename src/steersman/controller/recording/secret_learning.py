@@ -51,7 +51,7 @@ def secret_values(body: bytes) -> list[bytes]:
 
 
 def values_of(secret: object) -> Iterator[bytes]:
-    """Yield the values of one Secret; what is not one has none."""
+    """Yield the values of one Secret; nothing for any other document."""
     if not isinstance(secret, dict):
         return
     for part in ("data", "stringData"):

@@ -133,7 +133,7 @@ class PodRunner:
                 while not await self._step():
                     pass
                 for task in list(self._children):
-                    task.cancel()  # probes and hooks of what is no more
+                    task.cancel()  # probes and hooks of containers that have ended
         finally:
             for run in self.runs.values():
                 run.close()
@@ -167,7 +167,7 @@ class PodRunner:
         return False
 
     async def _move(self) -> bool:
-        """Start again at another address, once nothing runs any more; return whether that is done."""
+        """Restart the pod with another address when its containers have stopped; return whether it was restarted."""
         if self.runs:
             await self._wakeup.wait()
             return False

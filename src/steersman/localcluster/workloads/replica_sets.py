@@ -81,7 +81,7 @@ async def manage_pods(
 def status_of(
     replica_set: ReplicaSet, pods: list[Pod], now: datetime, *, reason: str = "", failure: BaseException | None = None
 ) -> ReplicaSetStatus:
-    """Return how a ReplicaSet stands with these pods, before what this run does about it shows."""
+    """Return the status of a ReplicaSet with these pods, without the changes of this run."""
     active = [pod for pod in pods if is_active(pod)]
     template = replica_set.spec.template
     labels = template.metadata.labels if template is not None and template.metadata is not None else {}

@@ -34,10 +34,11 @@ def use_service_account(objects: ObjectStore, obj: JsonObject) -> None:
     spec["serviceAccountName"] = spec["serviceAccount"] = name
     namespace = metadata.get("namespace", "")
     record = objects.store.get("serviceaccounts", namespace, name)
-    if record is None:
+    if record is None and name != _DEFAULT:
         why = f'error looking up service account {namespace}/{name}: serviceaccount "{name}" not found'
         raise _forbidden(obj, why)
-    account: JsonObject = decode_json(record.raw)
+    # The default account of a namespace is about to be created; a kube-apiserver waits for that.
+    account: JsonObject = {"metadata": {}} if record is None else decode_json(record.raw)
     if _automounts(account, spec):
         _mount_token(obj)
     if not spec.get("imagePullSecrets") and (secrets := account.get("imagePullSecrets")):
