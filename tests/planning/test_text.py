@@ -181,6 +181,17 @@ def test_addresses_that_a_server_draws_are_no_difference() -> None:
     assert found.only_there[0] == "+ Service web  spec.clusterIP None"
 
 
+def test_the_time_of_a_plan_is_no_difference() -> None:
+    """Also where its field is called otherwise, and inside of a list."""
+    one, two, other = (
+        planned("a", change(Action.CREATE, "Task", "a", None, {"status": {"done": at, "log": [{"at": at, "no": no}]}}))
+        for at, no in (("2026-11-16T20:33:20Z", 1), ("2026-11-16T20:33:21.5Z", 1), ("2026-11-16T20:33:21Z", 2))
+    )
+    assert compare([one], [two]) == ()
+    [found] = compare([one], [other])
+    assert found.only_here == ('+ Task a  status.log [{"at":"<time>","no":1}]',)
+
+
 def test_passwords_that_are_drawn_are_no_difference() -> None:
     """A Secret that is created has another content in each plan; another key is a difference, and so is a change."""
 

@@ -22,6 +22,8 @@ _DRAWN: Final = re.compile(
 )
 #: Beginning of the name of the volume with the token of a pod's service account; admission draws the rest.
 _API_ACCESS: Final = "kube-api-access-"
+#: A moment, as Kubernetes writes it: two plans are made at two moments.
+_TIME: Final = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 #: Values of such fields that are chosen and not drawn: the address of a headless Service.
 _CHOSEN: Final = frozenset({"None", '["None"]'})
 
@@ -63,9 +65,9 @@ def comparison_text(differences: tuple[Difference, ...], there: str) -> str:
 
 
 def comparable(one: PlannedObject) -> PlannedObject:
-    """Return a planned object with what is drawn at random replaced by what it stands for.
+    """Return a planned object with times, and with what is drawn at random, replaced by what they stand for.
 
-    That is the end of a generated name, also of a volume with a token, wherever it occurs, and the content of a Secret
+    Drawn is the end of a generated name, also of a volume with a token, wherever it occurs, and the content of a Secret
     that is created: a password is another one in each plan.
     """
     drawn = _drawn_names(one.changes) | _drawn_secrets(one.changes)
@@ -76,6 +78,7 @@ def comparable(one: PlannedObject) -> PlannedObject:
     cut = re.compile(rf"({'|'.join(sorted(prefixes))})\w{{0,5}}…$")
 
     def text(value: str) -> str:
+        value = _TIME.sub("<time>", value)
         return cut.sub(r"\1…", all_known.sub(lambda found: drawn.get(found[0], f"{_API_ACCESS}<1>"), value))
 
     return replace(
