@@ -25,6 +25,8 @@ from steersman.objects.resource import KubeObject
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 
+pytest_plugins = ["tests.support.suite_process"]
+
 # A machine that does other things too must not fail a test: how long an example takes says nothing.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 if settings.get_current_profile_name() == "default":
@@ -35,8 +37,12 @@ _FILE = re.compile(r"# (\w+)\.py\n")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect every page that has Python in it."""
-    if file_path.suffix == ".md" and _BLOCK.search(file_path.read_text(encoding="utf-8")):
+    """Collect every page that has Python in it; the code of a translation is that of its source."""
+    if (
+        file_path.suffix == ".md"
+        and file_path.parent.name != "zh"
+        and _BLOCK.search(file_path.read_text(encoding="utf-8"))
+    ):
         page: pytest.Collector = Page.from_parent(parent, path=file_path)
         return page
     return None

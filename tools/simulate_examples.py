@@ -54,7 +54,7 @@ def operator_and_scenario(example: str, tests: ModuleType) -> tuple[OperatorSour
         return tests.operator, found
 
     async def create_change_and_delete(cluster: Cluster) -> None:
-        await found(tests.Neutron(clock=cluster.clock))(cluster)  # its provider, afresh for each run
+        await found(tests.Neutron(clock=cluster.clock))(cluster)  # its provider, new for each run
 
     return tests.operator, create_change_and_delete
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ from pymongo.read_concern import ReadConcern
 from steersman import meta
 from steersman.concurrency import background
 from steersman.errors import WaitTimeout
-from steersman.kinds.core_v1 import Pod, Secret
+from steersman.kinds.core_v1 import ConfigMap, Pod, Secret
 from steersman.kinds.events_v1 import Event
 from steersman.localcluster import PodFaults, ProcessNode, ProcessNodeOptions, local_operators
 from steersman.testing import Cluster
@@ -46,6 +47,13 @@ class Writes:
 
     attempted: set[int] = field(default_factory=set)
     acknowledged: set[int] = field(default_factory=set)
+    #: When each was acknowledged, in seconds.
+    times: list[float] = field(default_factory=list)
+
+    def longest_pause(self, since: float, until: float) -> float:
+        """Return the longest time without an acknowledged write."""
+        times = [since, *(at for at in self.times if since < at < until), until]
+        return max(later - earlier for earlier, later in pairwise(times))
 
 
 @dataclass
@@ -186,12 +194,22 @@ class MongodTestbed:
         """Connect as an application does, with its connection string."""
         uri = self.secret(f"{NAME}-connection")[user]
         client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
-            uri, w="majority", wtimeoutMS=20_000, serverSelectionTimeoutMS=20_000, retryWrites=True
+            uri, w="majority", wtimeoutMS=20_000, serverSelectionTimeoutMS=20_000, retryWrites=True, **self._trust(uri)
         )
         try:
             yield client
         finally:
             await client.close()
+
+    def _trust(self, uri: str) -> dict[str, Any]:
+        """Return the options of a client that trusts the authorities of the ConfigMap."""
+        if "tls=true" not in uri:
+            return {}
+        [found] = [one for one in self.cluster.list(ConfigMap) if one.name == f"{NAME}-ca"]
+        file = self.down / "ca.crt"
+        file.write_text((found.data or {})["ca.crt"])
+        # Hosts are addresses here, and certificates have DNS names.
+        return {"tlsCAFile": str(file), "tlsAllowInvalidHostnames": True}
 
     async def write(self, first: int, count: int) -> None:
         """Write documents that a majority acknowledges."""
@@ -220,6 +238,7 @@ class MongodTestbed:
                         continue
                     else:
                         writes.acknowledged.add(number)
+                        writes.times.append(self.cluster.clock.monotonic())
                     finally:
                         await self.cluster.clock.sleep(0.02)
 

@@ -4,6 +4,7 @@ The only module that uses ``random``. Tokens and keys come from ``secrets`` inst
 """
 
 import random
+from typing import Any
 
 #: Kubernetes leaves out vowels and look-alikes, so that generated names spell nothing.
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -22,6 +23,14 @@ class Randomness:
     def reseed(self, seed: int) -> None:
         """Start the sequence of a seed from its beginning."""
         self._random.seed(seed)
+
+    def state(self) -> object:
+        """Return the place in the sequence, for `restore`."""
+        return self._random.getstate()
+
+    def restore(self, state: Any) -> None:
+        """Continue the sequence from a place that `state` returned."""
+        self._random.setstate(state)
 
     def uid(self) -> str:
         """Return a random (version 4) UUID, such as the API server assigns to every object."""

@@ -18,9 +18,8 @@ clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
 contexts: [{name: a, context: {cluster: c, user: u}}]
 users: [{name: u, user: {}}]
 """
-NO_PROJECT = (
-    "there is no project in this folder: change to one, create one with 'steer init NAME', or pass MODULE:OPERATOR"
-)
+NO_PROJECT = "there is no project in this folder: change to one, create one with 'steer init NAME', or pass "
+NOT_SCENARIO = "Invalid value for MODULE:SCENARIO: os:walk is not a scenario"
 REFUSED = "https://127.0.0.1:1: Connection refused; check the address, and that the server runs"
 
 
@@ -56,10 +55,11 @@ def error_of(arguments: str) -> str:
         ("init a --foo", "No such option '--foo'; see 'steer init --help'"),
         ("init A_b", "a project cannot be named 'A_b': use lower-case letters, digits and '-', such as my-operator"),
         ("init a --domain x", "'x' is not a domain: write one such as example.com"),
-        ("install", NO_PROJECT),
-        ("deploy", NO_PROJECT),
-        ("manifests", NO_PROJECT),
-        ("run", NO_PROJECT),
+        ("install", f"{NO_PROJECT}--operator MODULE:OPERATOR"),
+        ("deploy", f"{NO_PROJECT}--operator MODULE:OPERATOR"),
+        ("manifests", f"{NO_PROJECT}--operator MODULE:OPERATOR"),
+        ("run", f"{NO_PROJECT}MODULE:OPERATOR"),
+        ("plan", f"{NO_PROJECT}MODULE:OPERATOR"),
         ("run a", "Invalid value for MODULE:OPERATOR: 'a' is not MODULE:OPERATOR, such as my_operator.main:operator"),
         ("run no.where:a", "Invalid value for MODULE:OPERATOR: cannot import 'no.where': No module named 'no'"),
         ("run os:path", "Invalid value for MODULE:OPERATOR: os:path is not an Operator, but of the type module"),
@@ -91,6 +91,25 @@ def error_of(arguments: str) -> str:
         ("samples apply", "the folder samples has no YAML files with objects: pass another one with --from"),
         ("image push localhost:1/a:1", "there is no image in build/image: run 'steer image build' first"),
         ("image push a", "'a' names no registry: write it as registry.example.com/name:tag"),
+        (
+            "plan os:path --kubeconfig kc",
+            "Invalid value for MODULE:OPERATOR: os:path is not an Operator, but of the type module",
+        ),
+        ("why --export x", "--save-test and --export need KIND/NAME, and cannot be combined with --json or --follow"),
+        ("why a/b --follow --json", "--follow needs KIND/NAME, and cannot be combined with --json"),
+        ("why a/b --reconcile 3", "--reconcile and --operator need --save-test or --export"),
+        ("why a/b --kubeconfig kc", REFUSED),
+        ("replay text", "text is not an export of `steer why --export`: Expected `object`, got `str`"),
+        ("simulate", "no scenario given: pass MODULE:SCENARIO, or --generate N for generated operations"),
+        ("simulate a", "'a' is not MODULE:SCENARIO, such as tests.scenarios:rollout"),
+        ("simulate os:walk", f"{NOT_SCENARIO}: pass an async function that takes the cluster"),
+        ("simulate --scenario text", "--scenario is only for programs: pass --command too"),
+        ("simulate --command ./none", "there is no program './none': give its path, or the name of one in PATH"),
+        ("server export --data d f", "there is no cluster in d: pass the directory of a `steer server --data`"),
+        (
+            "server import --data d kc",
+            "kc is not an export of `steer server export`: line 1: JSON is malformed: invalid character (byte 0)",
+        ),
         ("dev --node cloud", "Invalid value for '--node': 'cloud' is not one of 'simulated', 'process'."),
     ],
 )

@@ -151,6 +151,13 @@ def test_deep_nesting_is_rejected_before_it_costs_anything(opening: str, counted
     assert counted.events < 4_000
 
 
+def test_nothing_is_parsed_after_a_syntax_error(counted: Counted) -> None:
+    """After an error the parser returns empty events without end: 8 bytes kept the server busy for half a second."""
+    with pytest.raises(YamlError, match="did not find expected"):
+        read_yaml("a: [1, 2")
+    assert counted.events < 10
+
+
 def test_many_values_inside_deep_nesting_are_rejected_early(counted: Counted) -> None:
     """A token inside a thousand brackets costs the C library a thousand steps."""
     text = "[" * 900 + "1," * 400_000 + "]" * 900

@@ -1,4 +1,4 @@
-"""What a user reads who asks why an object is in its state."""
+"""The text that explains to a user why an object is in its state."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -25,12 +25,13 @@ from steersman import (
 )
 from steersman.apiserver.resources.request_context import User
 from steersman.client import Ref, has_condition
-from steersman.errors import ConfigError, Forbidden, NotFound, WaitTimeout
+from steersman.errors import ApiError, ConfigError, Forbidden, NotFound, WaitTimeout
 from steersman.history.records import Result
 from steersman.kinds.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret, Service
 from steersman.kinds.events_v1 import Event
 from steersman.manager.definitions import definitions_of
 from steersman.manager.process.logs import quiet_logs
+from steersman.objects.resource import resource_of
 from steersman.planning import Plan, PlanOptions, make_plan
 from steersman.planning.document import plan_document
 from steersman.planning.plan import Action
@@ -161,7 +162,7 @@ async def test_an_upgrade_shows_every_write(cluster: Cluster) -> None:
 
 
 async def test_deletes_take_what_they_own_with_them(cluster: Cluster) -> None:
-    """A finished cleanup ends the object, and the garbage collector its children, as far as they are known."""
+    """When a cleanup has succeeded, the object is deleted, and so are those of its children that were read."""
     await create(cluster, page(copies=2))
     operator = page_operator()
     async with cluster.running(operator):
@@ -177,7 +178,7 @@ async def test_deletes_take_what_they_own_with_them(cluster: Cluster) -> None:
 
 
 async def test_pruned_children_are_deleted(cluster: Cluster) -> None:
-    """A delete of the operator's own is no cascade."""
+    """A delete that the operator sends is not reported as garbage collection."""
     await create(cluster, page(copies=2))
     operator = page_operator()
     async with cluster.running(operator):
@@ -189,7 +190,7 @@ async def test_pruned_children_are_deleted(cluster: Cluster) -> None:
 
 
 async def test_later_reads_see_earlier_writes(cluster: Cluster) -> None:
-    """Also those of another object's reconciler, and also of kinds that are not watched."""
+    """This includes writes of another object's reconciler, and of kinds that are not watched."""
     operator = Operator("chain")
 
     @operator.reconciler(Page)
@@ -294,7 +295,7 @@ async def test_steps_that_a_timer_separates_are_all_planned(cluster: Cluster, fa
 
     @reconcile.cleanup
     async def cleanup(_page: Page, _ctx: Context[Page]) -> None:
-        """Have a finalizer: its own event is an echo, and no run."""
+        """Do nothing; declaring it adds a finalizer, whose event must not cause a run."""
 
     await create(cluster, page())
     now = fake_clock.now()
@@ -383,7 +384,7 @@ async def test_two_writers_of_one_object_are_planned_together(cluster: Cluster) 
 
 
 async def test_an_operator_may_create_what_it_may_not_read(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """The plan has to ask for the object before it is created; a refusal of that question is not one of the write."""
+    """The plan reads an object before it is created; if that read is forbidden, the create is still planned."""
     operator = Operator("blind")
 
     @operator.reconciler(Page)
@@ -589,7 +590,7 @@ def scripted_operator(name: str = "scripted") -> Operator:
 
 
 async def test_an_object_that_is_deleted_and_created_again_is_replaced(cluster: Cluster) -> None:
-    """A change of its uid says that only to a reader who knows what a uid is; what belongs to it is lost."""
+    """The data of the old object is lost, and a changed uid alone would not tell every reader."""
     await create(cluster, page(text="new"))
     await cluster.client.create(ConfigMap(meta("kept"), data={"text": "old"}))
     await cluster.client.create(ConfigMap(meta("same"), data={"x": "y"}))
@@ -668,6 +669,103 @@ async def test_reconcilers_of_one_name_are_kept_apart(cluster: Cluster) -> None:
     ]
     assert children == [["one"], ["two"]]
     assert [[call.description for call in one.calls] for one in plan.objects] == [["announce one"], ["announce two"]]
+
+
+# Proposals.
+
+
+async def test_a_plan_is_made_as_if_a_change_were_applied(cluster: Cluster) -> None:
+    """Before a person applies a change: what would the operator do then? The change itself is not the operator's."""
+    operator = page_operator()
+    await create(cluster, page(), page("b"))
+    async with cluster.running(operator):
+        await cluster.settle()
+    edited = (await cluster.client.get(resource_of(Page).gvk, "a")).content
+    edited["spec"]["copies"] = 2
+    new = {"apiVersion": "planning.example.com/v1", "kind": "Page", "metadata": {"name": "c"}, "spec": {"text": "y"}}
+    version = cluster.server.objects.version
+    plan = await cluster.plan(operator, options=PlanOptions(proposed=(edited, new)))
+    assert cluster.server.objects.version == version
+    assert [f"{one.action} {one.object}" for one in plan.proposed] == ["change Page default/a", "create Page default/c"]
+    assert [str(field) for field in plan.proposed[0].fields] == ["spec.copies 1 → 2"]
+    assert lines(plan) == [
+        "create ConfigMap default/a-1",
+        "change Page default/a",
+        "create ConfigMap default/c-0",
+        "change Page default/c",
+    ]
+    assert not [field for field in plan.all_changes[1].fields if field.path.startswith("spec")]
+    assert str(plan).splitlines()[:3] == [
+        "Proposed",
+        "  ~ Page default/a  spec.copies  1 → 2",
+        "  + Page default/c",
+    ]
+    assert plan_document(plan)["proposed"][0]["action"] == "change"
+
+
+async def test_a_proposal_that_the_server_rejects_ends_the_plan(cluster: Cluster) -> None:
+    """There is nothing to plan: it would not be applied either."""
+    await create(cluster, page())
+    wrong = {
+        "apiVersion": "planning.example.com/v1",
+        "kind": "Page",
+        "metadata": {"name": "a"},
+        "spec": {"copies": "many"},
+    }
+    with pytest.raises(ApiError, match=r"spec\.copies"):
+        await cluster.plan(page_operator(), options=PlanOptions(proposed=(wrong,)))
+
+
+async def test_a_proposal_without_an_effect_plans_nothing(cluster: Cluster) -> None:
+    """The operator has nothing to do, whatever the proposal itself changes."""
+    operator = page_operator()
+    await create(cluster, page())
+    async with cluster.running(operator):
+        await cluster.settle()
+    labelled = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other"}, "data": {"a": "b"}}
+    plan = await cluster.plan(operator, options=PlanOptions(proposed=(labelled,)))
+    assert [str(one.object) for one in plan.proposed] == ["ConfigMap default/other"]
+    assert plan.is_empty
+    assert plan.exit_code == 0
+
+
+async def test_a_proposed_object_is_planned_as_it_is_then_reconciled(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Planned = done holds for a proposal, too."""
+    operator = page_operator()
+    await create(cluster, page(copies=2))
+    async with cluster.running(operator):
+        await cluster.settle()
+    changed = {
+        "apiVersion": "planning.example.com/v1",
+        "kind": "Page",
+        "metadata": {"name": "a"},
+        "spec": {"text": "z", "copies": 1},
+    }
+    plan = await cluster.plan(operator, options=PlanOptions(proposed=(changed,)))
+    await cluster.client.as_manager("steer-plan").apply(Unstructured(changed), force=True)
+    before = await world_of(cluster.client, operator, "")
+    async with cluster.running(operator):
+        await cluster.settle()
+    assert planned(plan) == done(before, await world_of(cluster.client, operator, ""))
+    assert fake_clock
+
+
+@pytest.mark.parametrize("resume", [False, True])
+async def test_paused_objects_are_planned_as_if_they_were_resumed(cluster: Cluster, *, resume: bool) -> None:
+    """A person pauses everything, upgrades, looks at the plan, and resumes."""
+    await create(cluster, page())
+    async with cluster.running(page_operator()):
+        await cluster.settle()
+    await cluster.client.patch(cluster.list(Page)[0], {"metadata": {"annotations": {"steersman.dev/paused": "true"}}})
+    async with cluster.running(page_operator("!")):
+        await cluster.settle()
+    plan = await cluster.plan(page_operator("!"), options=PlanOptions(resume=resume))
+    if resume:
+        assert [f"{one.action} {one.object}" for one in plan.proposed] == ["change Page default/a"]
+        assert "change ConfigMap default/a-0" in lines(plan)
+    else:
+        assert (plan.proposed, lines(plan)) == ((), [])
+        assert "is paused" in str(plan)
 
 
 # Secrets.
@@ -885,7 +983,7 @@ async def _plan_and_do(before: list[tuple[str, str, int]], after: list[tuple[str
 
 
 async def test_a_write_through_a_proxy_is_not_made(cluster: Cluster) -> None:
-    """What stands behind the proxy would carry it out: a dry run is an option of the API server."""
+    """The server behind the proxy would execute it: a dry run is an option of the API server."""
     operator = Operator("proxied")
 
     @operator.reconciler(Page)

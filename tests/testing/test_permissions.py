@@ -87,7 +87,7 @@ async def test_an_unused_permission_is_named(cluster: Cluster) -> None:
         cluster.assert_rbac_minimal(operator)
     assert str(caught.value) == (
         "the permissions of operator 'reader' are not minimal:\n"
-        "  update, delete secrets was never used: let the test need it, or take it out of "
+        "  update, delete secrets was never used: extend the test so that it is used, or remove it from "
         'operator.permit(Secret, "update", "delete")'
     )
 

@@ -136,7 +136,11 @@ async def ensure_access(mgors: Mgors, ctx: Context[Mgors], situation: Situation,
         ctx.event("UsersMissing", message, kind="Warning")
     # Hosts of the configuration change only with the membership, unlike pods.
     hosts = [member.host for member in primary.config.members if not member.is_arbiter]
-    await _ensure_connection_strings(mgors, ctx, sorted(hosts), (users, frozenset(absent)))
+    options = "&tls=true" if connector.trust is not None else ""
+    uris = {
+        f"{user.db}.{user.name}": (connection_string(mgors, sorted(hosts), user) + options).encode() for user in users
+    }
+    await _ensure_connection_strings(mgors, ctx, uris, frozenset(absent))
 
 
 async def _accounts(mgors: Mgors, ctx: Context[Mgors]) -> tuple[list[Account], dict[UserKey, str]]:
@@ -173,18 +177,17 @@ async def _ensure_write_concern(primary: Member) -> None:
 
 
 async def _ensure_connection_strings(
-    mgors: Mgors, ctx: Context[Mgors], hosts: list[str], users: tuple[list[Account], frozenset[UserKey]]
+    mgors: Mgors, ctx: Context[Mgors], uris: dict[str, bytes], absent: frozenset[UserKey]
 ) -> None:
     """Apply the Secret with one URI for each user, keyed by ``DB.NAME``.
 
     The URI of a user whose password is missing for now stays unchanged.
     """
-    known, absent = users
     name = f"{mgors.name}-connection"
     secret = await ctx.get(Secret, name)
     before = (secret.data or {}) if secret else {}
     kept = {key: uri for key, uri in before.items() if _is_kept(key, absent)}
-    data = kept | {f"{user.db}.{user.name}": connection_string(mgors, hosts, user).encode() for user in known}
+    data = kept | uris
     if secret is None or before != data:
         await ctx.apply(Secret(meta(name, labels={CLUSTER: mgors.name}), data=data))
 

@@ -5,21 +5,24 @@ after all users were lost. Every operation belongs to a class with its own time 
 soon, an index build may take hours.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar
+from tempfile import NamedTemporaryFile
+from typing import Any, TypeAlias, TypeVar
 
 from pymongo import AsyncMongoClient
 from pymongo.errors import AutoReconnect, NetworkTimeout, OperationFailure, PyMongoError, ServerSelectionTimeoutError
-from steersman import Context, SteersmanError
+from steersman import SteersmanError
 from steersman.clock import RealClock
 from steersman.concurrency import cleanup
+from steersman.controller import ExternalWriter, without_fence
 
 from mgors.keyfile import Keyfile
 from mgors.members import NotAuthorised, Refused, TimedOut
+from mgors.tls import Trust
 
 Mongo: TypeAlias = AsyncMongoClient[dict[str, Any]]
 T = TypeVar("T")
@@ -52,27 +55,6 @@ class MemberError(SteersmanError):
         self.how = how
 
 
-class ExternalWrite(Protocol):
-    """Performs a write to another system: `Context.external_write` for one system."""
-
-    async def __call__(self, description: str, write: Callable[[], Awaitable[T]], /) -> T:
-        """Perform the write if this process leads; ``description`` must not contain secrets."""
-
-
-async def unfenced(_: str, write: Callable[[], Awaitable[T]], /) -> T:
-    """Perform the write without a check: for tools and tests, which have no leader election."""
-    return await write()
-
-
-def fenced(ctx: Context[Any]) -> ExternalWrite:
-    """Return the function that performs the writes of one reconcile."""
-
-    async def write_to_mongodb(description: str, write: Callable[[], Awaitable[T]], /) -> T:
-        return await ctx.external_write("mongodb", description, write)
-
-    return write_to_mongodb
-
-
 #: Returns the address to connect to for a member's host; a proxy or a port-forward has another one.
 Dial: TypeAlias = Callable[[str], str]
 
@@ -88,7 +70,7 @@ class Member:
 
     mongo: Mongo
     host: str
-    _write: ExternalWrite
+    _write: ExternalWriter
 
     async def run_command(self, command: dict[str, Any], db: str = "admin") -> None:
         """Run a command that changes something."""
@@ -104,13 +86,27 @@ class Connector:
     """Connects to the members of one replica set."""
 
     keyfile: Keyfile
-    write: ExternalWrite = unfenced
+    write: ExternalWriter = without_fence
     dial: Dial = directly
+    #: How members are verified; ``None`` for connections without TLS.
+    trust: Trust | None = None
 
     @asynccontextmanager
     async def member(self, host: str, limit: Limit = Limit.CHANGE) -> AsyncIterator[Member]:
         """Connect to one member in any state. Errors of the driver are raised as `MemberError`."""
-        client: Mongo = AsyncMongoClient(
+        with _authority_file(self.trust) as verification:
+            client: Mongo = self._client(host, limit, verification)
+        try:
+            yield Member(client, host, self.write)
+        except PyMongoError as error:
+            # The driver appends the whole reply of the server to its message.
+            raise MemberError(f"{host}: {str(error).partition(', full error')[0]}", reason_of(error)) from error
+        finally:
+            # The driver has its own tasks, and leaks them if it is cancelled while it closes.
+            await cleanup(client.close(), clock=_CLOCK, within=_CLOSE)
+
+    def _client(self, host: str, limit: Limit, verification: dict[str, Any]) -> Mongo:
+        return AsyncMongoClient(
             self.dial(host),
             directConnection=True,
             username="__system",
@@ -121,15 +117,20 @@ class Connector:
             serverSelectionTimeoutMS=CONNECT_MS,
             connectTimeoutMS=CONNECT_MS,
             socketTimeoutMS=limit.value,
+            **verification,
         )
-        try:
-            yield Member(client, host, self.write)
-        except PyMongoError as error:
-            # The driver appends the whole reply of the server to its message.
-            raise MemberError(f"{host}: {str(error).partition(', full error')[0]}", reason_of(error)) from error
-        finally:
-            # The driver has its own tasks, and leaks them if it is cancelled while it closes.
-            await cleanup(client.close(), clock=_CLOCK, within=_CLOSE)
+
+
+@contextmanager
+def _authority_file(trust: Trust | None) -> Iterator[dict[str, Any]]:
+    """Yield the options of the driver for TLS. It reads authorities from a file only, when the client is created."""
+    if trust is None:
+        yield {}
+        return
+    with NamedTemporaryFile(suffix=".crt") as file:
+        file.write(trust.authority)
+        file.flush()
+        yield {"tls": True, "tlsCAFile": file.name, "tlsAllowInvalidHostnames": trust.any_hostname}
 
 
 def reason_of(error: PyMongoError) -> Refused | TimedOut | NotAuthorised | None:
@@ -142,6 +143,8 @@ def reason_of(error: PyMongoError) -> Refused | TimedOut | NotAuthorised | None:
             return Refused(text) if code in _SHUTTING_DOWN else None
         case ServerSelectionTimeoutError():
             # The driver retries until its time is over; the message has the last error.
+            if "CERTIFICATE_VERIFY_FAILED" in text:
+                return NotAuthorised(text)  # it is alive, and has a certificate that we do not trust
             return Refused(text) if "refused" in text else TimedOut(text)
         case NetworkTimeout():
             return TimedOut(text)

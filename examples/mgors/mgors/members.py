@@ -171,7 +171,7 @@ class TimedOut:
 
 @dataclass(frozen=True, slots=True)
 class NotAuthorised:
-    """The member is alive and rejects our credentials."""
+    """The member is alive and rejects our credentials, or we reject its certificate."""
 
     detail: str = ""
 
@@ -191,7 +191,7 @@ ALL_STATES = (*map(str, State), "Refused", "TimedOut", "NotAuthorised", "Gone")
 _WORDS = {
     Refused: "refuses connections",
     TimedOut: "does not respond in time",
-    NotAuthorised: "rejects the keyfile",
+    NotAuthorised: "rejects the keyfile or is not trusted",
     Gone: "has no pod with an address",
 }
 

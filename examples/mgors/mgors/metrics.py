@@ -4,8 +4,10 @@ from datetime import datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
+from mgors.actions import Action, Wait
 from mgors.api.mgors_v1 import Mgors
 from mgors.members import ALL_STATES, State
+from mgors.plan import NEEDS_PERSON
 from mgors.situation import Situation
 
 _SET = ("namespace", "name")
@@ -26,6 +28,12 @@ class Metrics:
         self._lag = Gauge(
             "mgors_replication_lag_seconds", "How far the last secondary is behind.", _SET, registry=registry
         )
+        self._attention = Gauge(
+            "mgors_attention_needed",
+            "1 for the reason for which the operator waits for a person.",
+            [*_SET, "reason"],
+            registry=registry,
+        )
         self._failovers = Counter(
             "mgors_failovers", "How often another member became primary.", _SET, registry=registry
         )
@@ -33,8 +41,11 @@ class Metrics:
             "mgors_last_backup_timestamp_seconds", "When the last backup succeeded.", _SET, registry=registry
         )
 
-    def report(self, mgors: Mgors, situation: Situation) -> None:
-        """Record the observed members."""
+    def report(self, mgors: Mgors, situation: Situation, action: Action) -> None:
+        """Record the observed members, and whether the action is to wait for a person."""
+        for reason in NEEDS_PERSON:
+            is_needed = isinstance(action, Wait) and action.reason == reason
+            self._attention.labels(mgors.namespace, mgors.name, reason).set(1 if is_needed else 0)
         place = (mgors.namespace, mgors.name)
         states = [slot.state for slot in situation.slots]
         for state in ALL_STATES:
@@ -54,5 +65,5 @@ class Metrics:
     def forget(self, mgors: Mgors) -> None:
         """Remove the metrics of a deleted replica set."""
         place = {"namespace": mgors.namespace, "name": mgors.name}
-        for metric in (self._primary, self._lag, self._members):
+        for metric in (self._primary, self._lag, self._members, self._attention, self._last_backup, self._failovers):
             metric.remove_by_labels(place)

@@ -25,6 +25,21 @@ def admin_name(mgors: Mgors) -> str:
     return (mgors.spec.auth and mgors.spec.auth.secret_name) or f"{mgors.name}-admin"
 
 
+def certificates_name(mgors: Mgors) -> str:
+    """Return the name of the Secret with the operator's own authority, which no pod mounts."""
+    return f"{mgors.name}-certificates"
+
+
+def tls_name(mgors: Mgors) -> str:
+    """Return the name of the Secret with the certificate that members serve."""
+    return f"{mgors.name}-tls"
+
+
+def ca_name(mgors: Mgors) -> str:
+    """Return the name of the ConfigMap with the authorities that clients must trust."""
+    return f"{mgors.name}-ca"
+
+
 def selector_of(mgors: Mgors) -> str:
     """Return the selector of all pods of a replica set."""
     return f"{CLUSTER}={mgors.name}"

@@ -22,7 +22,7 @@ from mgors.actions import (
     StepDown,
     Wait,
 )
-from mgors.forcing import force_or_wait
+from mgors.forcing import QUORUM_LOST, force_or_wait
 from mgors.members import MOST_VOTERS, Config, Lineage, Slot, State, View
 from mgors.situation import Situation
 from mgors.upgrades import line_of
@@ -30,6 +30,7 @@ from mgors.upgrades import line_of
 #: Reasons for waiting that require action by a person.
 DATA_LOST, FOREIGN_DATA, DIVERGED_DATA, STALE_DATA = "DataLost", "ForeignData", "DivergedData", "StaleData"
 NOT_AUTHORISED = "NotAuthorised"
+NEEDS_PERSON = (DATA_LOST, FOREIGN_DATA, DIVERGED_DATA, STALE_DATA, NOT_AUTHORISED, QUORUM_LOST)
 
 
 def decide(situation: Situation) -> Action:
@@ -38,7 +39,10 @@ def decide(situation: Situation) -> Action:
         return NoAction()
     if refusing := situation.unauthorised:
         names = ", ".join(slot.pod for slot in refusing)
-        return Wait(NOT_AUTHORISED, f"{names} rejected the keyfile: restore the Secret that they were started with")
+        advice = "restore the Secret that they were started with"
+        return Wait(
+            NOT_AUTHORISED, f"{names} rejected the keyfile, or has a certificate of another authority: {advice}"
+        )
     if situation.config is None:
         return _begin(situation)
     if len(situation.claimants) > 1:

@@ -27,8 +27,9 @@ from steersman.kinds.core_v1 import (
 )
 from steersman.kinds.meta_v1 import LabelSelector
 
-from mgors.api.mgors_v1 import Mgors, MongodSettings, PodSettings
-from mgors.names import CLUSTER, PORT, admin_name, keyfile_name
+from mgors.api.mgors_v1 import Mgors, MongodSettings, PodSettings, Tls, TlsMode
+from mgors.names import CLUSTER, PORT, admin_name, keyfile_name, tls_name
+from mgors.tls import OPTION, ignores_hostnames, uses_tls, wanted_tls
 
 #: Annotation of pods that identifies their keyfile.
 KEYFILE = "mongo.example.com/keyfile"
@@ -36,6 +37,7 @@ _EXPORTER = "percona/mongodb_exporter:0.47"
 #: The user that the image runs as.
 _MONGODB = 999
 _KEY = "/etc/mgors/keyfile"
+_TLS = "/etc/tls"
 _GRACE = 60
 _GIBI = Decimal(2**30)
 #: Gibibytes of the smallest cache that mongod accepts as its default.
@@ -50,6 +52,7 @@ class Revision:
     image: str
     #: Identifies the keyfile, so that pods are replaced when it changes; empty if it was never rotated.
     keyfile: str = ""
+    tls_mode: TlsMode = "disabled"
 
     @property
     def annotations(self) -> dict[str, str]:
@@ -63,6 +66,8 @@ def pod_template(mgors: Mgors, revision: Revision, labels: dict[str, str], *, ha
         Volume(name="secret", secret=SecretVolumeSource(secret_name=keyfile_name(mgors), default_mode=0o440)),
         Volume(name="keyfile", empty_dir=EmptyDirVolumeSource()),
     ]
+    if revision.tls_mode != "disabled":
+        volumes.append(Volume(name="tls", secret=SecretVolumeSource(secret_name=tls_name(mgors), default_mode=0o440)))
     if not has_disk:
         volumes.append(Volume(name="data", empty_dir=EmptyDirVolumeSource()))
     pods = mgors.spec.pods or PodSettings()
@@ -78,7 +83,7 @@ def pod_template(mgors: Mgors, revision: Revision, labels: dict[str, str], *, ha
             tolerations=pods.tolerations,
             priority_class_name=pods.priority_class_name,
             init_containers=[_key_copy(revision)],
-            containers=[_mongod(mgors, revision), *_exporter(mgors)],
+            containers=[_mongod(mgors, revision), *_exporter(mgors, revision)],
             volumes=volumes,
         ),
     )
@@ -123,6 +128,7 @@ def _mongod(mgors: Mgors, revision: Revision) -> Container:
             *("--port", str(port)),
             *("--dbpath", "/data/db"),
             *("--keyFile", _KEY),
+            *_tls_options(wanted_tls(mgors), revision.tls_mode),
             *_own_options(mgors),
         ],
         env=[_POD_IP],
@@ -132,8 +138,22 @@ def _mongod(mgors: Mgors, revision: Revision) -> Container:
         volume_mounts=[
             VolumeMount(name="data", mount_path="/data/db"),
             VolumeMount(name="keyfile", mount_path="/etc/mgors", read_only=True),
+            *_tls_mounts(revision.tls_mode),
         ],
     )
+
+
+def _tls_options(tls: Tls, mode: TlsMode) -> list[str]:
+    """Return the options of TLS. Clients need no certificate: they authenticate with a password, members by keyfile."""
+    if mode == "disabled":
+        return []
+    files = ["--tlsCertificateKeyFile", f"{_TLS}/server.pem", "--tlsCAFile", f"{_TLS}/ca.crt"]
+    names = ["--tlsAllowInvalidHostnames"] if ignores_hostnames(tls) else []
+    return [OPTION, mode, *files, "--tlsAllowConnectionsWithoutCertificates", *names]
+
+
+def _tls_mounts(mode: TlsMode) -> list[VolumeMount]:
+    return [VolumeMount(name="tls", mount_path=_TLS, read_only=True)] if mode != "disabled" else []
 
 
 def _own_options(mgors: Mgors) -> list[str]:
@@ -165,12 +185,14 @@ def cache_gigabytes(mgors: Mgors) -> str:
     return f"{size:.3f}".rstrip("0").rstrip(".")
 
 
-def _exporter(mgors: Mgors) -> list[Container]:
+def _exporter(mgors: Mgors, revision: Revision) -> list[Container]:
     monitoring = mgors.spec.monitoring
     if monitoring is None or not monitoring.enabled:
         return []
     keys = {"MONGODB_USER": "username", "MONGODB_PASSWORD": "password"}
     secret = admin_name(mgors)
+    # It connects within the pod, so it verifies nothing.
+    tls = "/?tls=true&tlsInsecure=true" if uses_tls(revision.tls_mode) else ""
     credentials = [
         EnvVar(name=name, value_from=EnvVarSource(secret_key_ref=SecretKeySelector(name=secret, key=key)))
         for name, key in keys.items()
@@ -180,7 +202,7 @@ def _exporter(mgors: Mgors) -> list[Container]:
             name="exporter",
             image=_EXPORTER,
             args=[
-                f"--mongodb.uri=mongodb://$(POD_IP):{mgors.spec.port}",
+                f"--mongodb.uri=mongodb://$(POD_IP):{mgors.spec.port}{tls}",
                 f"--web.listen-address=:{monitoring.port}",
                 "--collect-all",
             ],

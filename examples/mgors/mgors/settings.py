@@ -18,6 +18,8 @@ class Settings:
     quorum_patience: float = 60.0
     #: Seconds that a member may be behind the primary while pods are replaced.
     max_lag: float = 10.0
+    #: Hours for which a new certificate authority is trusted before it signs: clients must load it meanwhile.
+    ca_overlap: float = 24.0
     #: Milliseconds without a primary after which members elect another one, and between heartbeats.
     election_timeout: int = 10_000
     heartbeat: int = 2_000
@@ -32,6 +34,7 @@ class Settings:
             look_again=float(environment.get("MGORS_LOOK_AGAIN", found.look_again)),
             quorum_patience=float(environment.get("MGORS_QUORUM_PATIENCE", found.quorum_patience)),
             max_lag=float(environment.get("MGORS_MAX_LAG", found.max_lag)),
+            ca_overlap=float(environment.get("MGORS_CA_OVERLAP", found.ca_overlap)),
             election_timeout=int(environment.get("MGORS_ELECTION_TIMEOUT", found.election_timeout)),
             heartbeat=int(environment.get("MGORS_HEARTBEAT", found.heartbeat)),
         )

@@ -32,7 +32,7 @@ def report(mgors: Mgors, ctx: Context[Mgors], situation: Situation, action: Acti
     for wanted in conditions_of(situation, action):
         if ctx.condition(*wanted) and wanted.status is False and (wanted.type, wanted.reason) in _ALARMS:
             ctx.event(wanted.reason, wanted.message, kind="Warning")
-    metrics.report(mgors, situation)
+    metrics.report(mgors, situation, action)
 
 
 def report_image(mgors: Mgors, ctx: Context[Mgors], problem: str) -> None:

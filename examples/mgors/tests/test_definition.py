@@ -22,7 +22,7 @@ def test_the_crd_is_the_expected_one() -> None:
         schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         schema.pop("x-kubernetes-validations", None)
         schema["properties"]["spec"].pop("x-kubernetes-validations")
-        for ours in ("featureCompatibilityVersion", "pods", "mongod"):
+        for ours in ("featureCompatibilityVersion", "pods", "mongod", "tls"):
             schema["properties"]["spec"]["properties"].pop(ours, None)
         schema["properties"]["spec"]["properties"]["auth"]["properties"].pop("keyfileRevision", None)
     assert found == original

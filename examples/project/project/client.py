@@ -60,7 +60,7 @@ async def run_informer(client: Client) -> None:
         project = projects.get(f"{client.namespace}/some-project")
         print("store has", project.key if project else None)
         copied = projects.get(f"{client.namespace}/some-project")
-        print("every read is a copy of its own:", copied is not project and copied == project)
+        print("every read returns a new object:", copied is not project and copied == project)
     await client.delete(made)
 
 

@@ -48,6 +48,6 @@ async def test_an_informer_reads_by_namespace_and_name(cluster: Cluster, capsys:
     await run_informer(cluster.client)
     assert capsys.readouterr().out.splitlines() == [
         "store has default/some-project",
-        "every read is a copy of its own: True",
+        "every read returns a new object: True",
     ]
     assert cluster.list(Project) == []

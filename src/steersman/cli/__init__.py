@@ -21,10 +21,11 @@ _INTERRUPTED = 130
 _COMMANDS = {
     "init": "Create a project for an operator in this folder.",
     "create": "Add a kind (CRD), a reconciler or webhooks to the project.",
+    "update": "Merge changes of the project template into the project.",
     "dev": "Run the operator on a local cluster; restart it on every save.",
     "run": "Run an operator: leader election, probes, metrics, webhooks.",
     "why": "Explain what a running operator does about an object, and why.",
-    "replay": "Run recorded reconciles on other code, and list what differs.",
+    "replay": "Run recorded reconciles with other code; list what differs.",
     "pause": "Stop reconciling an object until it is resumed.",
     "resume": "Reconcile a paused object again.",
     "plan": "Show what the operator would do to a cluster, without doing it.",
@@ -48,7 +49,9 @@ _COMMANDS = {
 
 #: Where a command is defined, unless it stands beside this module.
 _ROOMS = {
-    **dict.fromkeys(("init", "create", "image", "manifests", "chart", "bundle", "generate", "simulate"), "project."),
+    **dict.fromkeys(
+        ("init", "create", "update", "image", "manifests", "chart", "bundle", "generate", "simulate"), "project."
+    ),
     "why": "why.",
     "plan": "plan.",
     **dict.fromkeys(
@@ -132,8 +135,20 @@ class _Commands(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
+def _show_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    """Print the version with the commit and the Python, as bug reports need them, and exit."""
+    from steersman.cli.build_commit import commit
+
+    if is_asked:
+        built_from = f" (commit {short})" if (short := commit()[:12]) else ""
+        click.echo(f"steer {__version__}{built_from}, Python {sys.version.split()[0]}")
+        ctx.exit()
+
+
 @click.group(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="steer")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."
+)
 @click.option("--debug", is_flag=True, help="Show the traceback of a failure.")
 @click.pass_context
 def main(ctx: click.Context, *, debug: bool) -> None:

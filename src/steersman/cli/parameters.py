@@ -1,4 +1,4 @@
-"""Types of options whose help should be short: a port, a number of seconds."""
+"""Types of options whose help should be short: a port, a number, a number of seconds."""
 
 from typing import Any
 
@@ -17,6 +17,22 @@ class _Port(click.ParamType):  # type: ignore[type-arg]  # generic only in newer
         text = str(value)
         if not text.isdecimal() or int(text) > _HIGHEST_PORT:
             self.fail(f"{value!r} is not a port: pass a number from 0 to {_HIGHEST_PORT}", param, ctx)
+        return int(text)
+
+
+class _Number(click.ParamType):  # type: ignore[type-arg]  # same
+    """A whole number, not below a limit."""
+
+    name = "number"
+
+    def __init__(self, least: int) -> None:
+        self._least = least
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return a number, or fail with the reason."""
+        text = str(value)
+        if not text.isdecimal() or int(text) < self._least:
+            self.fail(f"{text!r} is not a number: pass {self._least} or more", param, ctx)
         return int(text)
 
 
@@ -45,4 +61,6 @@ def parse_object(text: str) -> tuple[str, str]:
 
 
 PORT = _Port()
+COUNT = _Number(0)
+POSITIVE = _Number(1)
 SECONDS = _Seconds()

@@ -1,4 +1,4 @@
-"""`steer replay FILE --against MODULE:OPERATOR`: run recorded reconciles on other code, and list what differs."""
+"""`steer replay FILE --against MODULE:OPERATOR`: run recorded reconciles with other code, and list what differs."""
 
 import asyncio
 import sys
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _DIFFERENT = 2
 
 
-@click.command("replay", short_help="Run recorded reconciles on other code, and list what differs.")
+@click.command("replay", short_help="Run recorded reconciles with other code; list what differs.")
 @click.argument(
     "files", metavar="FILE…", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
@@ -40,12 +40,12 @@ def command(files: tuple[Path, ...], *, target: str | None, as_json: bool) -> No
 
     try:
         recordings = [one for file in files for one in load_recordings(file.read_bytes(), source=str(file))]
-        operator = load_operator(target or project_target())
+        operator = load_operator(target or project_target(option="--against MODULE:OPERATOR"))
     except (SteersmanError, click.UsageError) as error:
         message = error.format_message() if isinstance(error, click.UsageError) else str(error)
         raise click.ClickException(message) from None
     if not recordings:
-        raise click.ClickException(f"{', '.join(map(str, files))}: no reconcile is recorded there")
+        raise click.ClickException(f"{', '.join(map(str, files))}: no recorded reconciles found")
     results = asyncio.run(_replay_all(operator, recordings))
     if as_json:
         _print_json(results)

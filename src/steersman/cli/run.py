@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 _LOST_LEADERSHIP = 3
 
 
+#: Objects of each kind that the web view plans: a plan shares the CPU and the memory of the operator's pod.
+_PLANNED = "200"
+
+
 class _Unusable(click.ClickException):
     """An argument of the user cannot be used."""
 
@@ -49,6 +53,9 @@ class _Unusable(click.ClickException):
 )
 @click.option("--install-crds", is_flag=True, help="Create or update the operator's CRDs first.")
 @click.option("--leader-elect", is_flag=True, help="Take part in leader election.")
+@click.option("--shards", type=click.IntRange(1, 256), metavar="N", help="Let up to N replicas share the work.")
+@click.option("--processes", type=click.IntRange(1, 64), metavar="N", help="Run in N processes that share the work.")
+@click.option("--supervised", type=click.Path(path_type=Path), hidden=True)
 @click.option("--lease-namespace", metavar="NAME", help="Namespace of the Lease; default: the context's.")
 @click.option("--embedded", is_flag=True, help="Run on an API server inside this process.")
 @click.option("--dev", is_flag=True, help="Log text instead of JSON.")
@@ -59,7 +66,7 @@ class _Unusable(click.ClickException):
 @click.option("--history-port", type=PORT, help="Port for steer why; default: 8082 in a pod.")
 @click.option("--ui", is_flag=True, help="Serve the web view; print its address.")
 @click.option("--ui-port", type=PORT, default=0, help="Port of the web view; default: a free one.")
-@click.option("--record", is_flag=True, help="Keep what reconciles read, for tests and replays.")
+@click.option("--record", is_flag=True, help="Record what reconciles read, for replays.")
 @webhook_serving_options
 @click.option("--grace", type=SECONDS, default=30.0, help="Time for running reconciles; default: 30.")
 @click.option("--verbose", "-v", is_flag=True, help="Log at the debug level.")
@@ -71,6 +78,9 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     namespaces: tuple[str, ...],
     install_crds: bool,
     leader_elect: bool,
+    shards: int | None,
+    processes: int | None,
+    supervised: Path | None,
     lease_namespace: str | None,
     embedded: bool,
     dev: bool,
@@ -89,12 +99,12 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     grace: float,
     verbose: bool,
 ) -> None:
-    """Run operators until SIGTERM or Ctrl-C; default: that of the project here.
+    """Run operators until SIGTERM or Ctrl-C; default: that of this project.
 
-    The cluster is that of --kubeconfig, $KUBECONFIG, the service account of the pod, or ~/.kube/config. Webhooks are
-    served behind a Service or at a URL. A second signal stops the process at once.
+    The cluster is that of --kubeconfig, $KUBECONFIG, the pod's service account, or ~/.kube/config. A second signal
+    stops the process at once.
 
-    Exit codes: 0 stopped, 1 failed, 2 wrong usage, 3 lost the lease, 4 overran --grace.
+    Exit codes: 0 stopped, 1 failed, 2 wrong usage, 3 lost lease, 4 too slow.
 
     \b
     Examples:
@@ -104,7 +114,6 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     from steersman.errors import ConfigError, LeadershipLost, SteersmanError
     from steersman.manager.manager import ManagerOptions
     from steersman.manager.process.logs import configure_logging
-    from steersman.serving.server import Listen
 
     webhooks = WebhookServing(
         service=webhook_service,
@@ -114,24 +123,28 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         secret=webhook_secret,
         certs=webhook_certs,
     )
-    chosen = targets or (project_target(),)
+    chosen = targets or (project_target(option="MODULE:OPERATOR"),)
     operators = [load_operator(target) for target in chosen]
     configure_logging(json=not dev, level=logging.DEBUG if verbose else logging.INFO)
+    cluster = _Cluster(embedded=embedded, kubeconfig=kubeconfig, context=context)
+    probes = _probes(metrics_host, metrics_port, supervised)
+    if processes is not None:
+        sys.exit(_run_processes(processes, operators, shards, probes, grace))
     options = ManagerOptions(
         namespaces=namespaces,
         install_crds=install_crds or embedded,
-        probes=None if metrics_port is None else Listen(host=metrics_host, port=metrics_port),
+        probes=probes,
         history=_history(history_port),
-        web_view=_web_view(ui_port, targets) if ui or ui_port else None,
+        web_view=_web_view(ui_port, chosen, cluster, namespaces) if ui or ui_port else None,
         record=dict(zip([one.name for one in operators], chosen, strict=True)) if record else None,
+        shards=shards,
         grace=grace,
         instance=socket.gethostname(),
         webhooks=webhooks.front(operators, is_local=embedded),
     )
-    cluster = _Cluster(embedded=embedded, kubeconfig=kubeconfig, context=context)
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(_run(operators, options, cluster, (lease_namespace or "") if leader_elect else None))
+            runner.run(_run(operators, options, cluster, (lease_namespace or "") if leader_elect or shards else None))
     except ConfigError as error:
         raise _Unusable(str(error)) from None
     except LeadershipLost as error:
@@ -139,6 +152,66 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         sys.exit(_LOST_LEADERSHIP)
     except SteersmanError as error:
         raise click.ClickException(str(error)) from None
+
+
+#: Options that ``--processes`` itself needs, or that only its first process has.
+_OF_PARENT = ("processes", "supervised", "shards", "leader_elect", "metrics_host", "metrics_port")
+_OF_FIRST = (
+    "install_crds",
+    "history_port",
+    "webhook_service",
+    "webhook_url",
+    "webhook_host",
+    "webhook_port",
+    "webhook_secret",
+    "webhook_certs",
+)
+#: Number of shards if none is declared.
+_SHARDS = 16
+
+
+def _run_processes(
+    count: int, operators: list["Operator"], shards: int | None, probes: "Listen | None", grace: float
+) -> int:
+    """Run operators in several processes that share their shards; return the exit code."""
+    from steersman.cli.processes import passed_on, run_processes
+
+    context = click.get_current_context()
+    for option in ("embedded", "ui"):
+        if context.params[option]:
+            raise click.UsageError(f"--{option} needs a single process: remove --processes")
+    number = shards or operators[0].shards or max(_SHARDS, count)
+    if count > number:
+        raise click.UsageError(f"{count} processes cannot all work on {number} shards: pass --shards={count} or more")
+    common = ["--leader-elect", f"--shards={number}"]
+    first = [*passed_on(context, _OF_PARENT), *common]
+    others = [*passed_on(context, (*_OF_PARENT, *_OF_FIRST)), *common]
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        return runner.run(run_processes([first, *[others] * (count - 1)], probes, grace=grace))
+
+
+def _probes(host: str, port: int | None, supervised: Path | None) -> "Listen | None":
+    """Return where probes are answered; a process of ``--processes`` answers the one that started it."""
+    from steersman.serving.server import Listen
+
+    if supervised is not None:
+        _stop_with_parent()
+        return Listen(path=supervised)
+    return None if port is None else Listen(host=host, port=port)
+
+
+def _stop_with_parent() -> None:
+    """Stop this process when the one that started it has ended: its end of the pipe closes then."""
+    import signal
+    import threading
+
+    def wait() -> None:
+        # Not by ``sys.stdin``: its lock, held by a thread that waits, would end the interpreter with an error.
+        while os.read(0, 1):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="parent", daemon=True).start()
 
 
 def _history(port: int | None) -> tuple["Listen", ...]:
@@ -151,15 +224,21 @@ def _history(port: int | None) -> tuple["Listen", ...]:
     return (Listen(port=HISTORY_PORT if port is None else port),)
 
 
-def _web_view(port: int, targets: tuple[str, ...]) -> "WebViewServing":
+def _web_view(
+    port: int, targets: tuple[str, ...], cluster: "_Cluster", namespaces: tuple[str, ...]
+) -> "WebViewServing":
+    from steersman.cli.plan.page_plans import PagePlans
+    from steersman.clock import RealClock
     from steersman.manager.web_view import WebViewServing
     from steersman.serving.server import Listen
     from steersman.webview.access import AccessRules, new_token
 
+    chosen = [text for name in namespaces for text in ("--namespace", name)]
     return WebViewServing(
         listen=Listen(port=port),
         access=AccessRules(token=new_token()),
-        settings={"operators": " ".join(targets) or project_target()},
+        settings={"operators": " ".join(targets)},
+        plans=PagePlans(lambda: [*targets, *cluster.arguments(), *chosen, "--limit", _PLANNED], RealClock()),
         on_ready=lambda url: click.echo(f"web view: {url}", err=True),
     )
 
@@ -173,6 +252,11 @@ class _Cluster:
         self._embedded = embedded
         self._kubeconfig = kubeconfig
         self._context = context
+
+    def arguments(self) -> list[str]:
+        """Return the options of other commands that name this cluster."""
+        named = {"--kubeconfig": self._kubeconfig and self._kubeconfig.absolute(), "--context": self._context}
+        return [text for option, value in named.items() if value for text in (option, str(value))]
 
     @contextlib.asynccontextmanager
     async def config(self) -> AsyncIterator["ClusterConfig"]:
@@ -194,6 +278,7 @@ class _Cluster:
                 path = Path(directory) / "kubeconfig"
                 path.touch(mode=0o600)
                 path.write_bytes(server.access.kubeconfig())
+                self._kubeconfig = path
                 click.echo(f"Kubernetes API at {server.access.url} (embedded): export KUBECONFIG={path}", err=True)
                 yield ClusterConfig.from_kubeconfig(path)
 

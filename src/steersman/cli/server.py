@@ -74,9 +74,9 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
 ) -> None:
     """Run a Kubernetes API server for kubectl and any other client, on this machine only.
 
-    It is for development and tests. It runs no pods: see 'steer dev'. Without --data it lives in memory:
-    objects are gone when it ends, and every start has a new certificate authority and, unless one is given, a new
-    token. Ctrl-C ends it.
+    It is for development and tests. It runs no pods: see 'steer dev'. Without --data the cluster is kept in memory: its
+    objects are lost when the server stops, and each start creates a new certificate authority and, without --token, a
+    new token. Ctrl-C stops the server.
 
     \b
     Example:
@@ -129,11 +129,11 @@ async def _serve(options: "LocalOptions", path: Path, calls: DeferredWebhookCall
             await calls.close()
 
 
-@command.command("export", short_help="Write a kept cluster to a file.")
+@command.command("export", short_help="Write a stored cluster to a file.")
 @click.argument("file", type=_FILE)
-@click.option("--data", type=_DATA, required=True, help="Directory that the cluster is kept in.")
+@click.option("--data", type=_DATA, required=True, help="Directory with the data of the cluster.")
 def export_command(file: Path, data: Path) -> None:
-    """Write the whole cluster in a directory to FILE as JSON lines, also while it is served. FILE holds its secrets.
+    """Write the cluster in a directory to FILE as JSON lines; its server may be running. FILE contains its Secrets.
 
     \b
     Example:
@@ -155,9 +155,9 @@ def export_command(file: Path, data: Path) -> None:
 
 @command.command("import", short_help="Read a cluster from a file.")
 @click.argument("file", type=_FILE)
-@click.option("--data", type=_DATA, required=True, help="Directory to keep the cluster in; it must have none yet.")
+@click.option("--data", type=_DATA, required=True, help="Directory for the data; it must not contain a cluster.")
 def import_command(file: Path, data: Path) -> None:
-    """Read a cluster that was exported to FILE into a directory, for the server to take up.
+    """Import a cluster from FILE, written by `steer server export`, into a directory for `steer server --data`.
 
     \b
     Example:

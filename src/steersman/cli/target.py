@@ -88,15 +88,18 @@ def _place(error: Exception) -> str:
     return f" ({own[-1].filename}, line {own[-1].lineno})" if len(own) > 1 else ""
 
 
-def project_target(root: Path | None = None) -> str:
-    """Return the operator of the project in a folder, by default this one, as its ``pyproject.toml`` names it."""
+def project_target(root: Path | None = None, *, option: str = "--operator MODULE:OPERATOR") -> str:
+    """Return the operator of the project in a folder, by default this one, as its ``pyproject.toml`` names it.
+
+    ``option`` is how users pass an operator to the command; the error for a folder without a project names it.
+    """
     from steersman.scaffold.project import settings_of
 
     target = settings_of(root or Path.cwd()).get("operator")
     if not isinstance(target, str):
         place = "this folder" if root is None else str(root)
         raise click.UsageError(
-            f"there is no project in {place}: change to one, create one with 'steer init NAME', or pass MODULE:OPERATOR"
+            f"there is no project in {place}: change to one, create one with 'steer init NAME', or pass {option}"
         )
     return target
 

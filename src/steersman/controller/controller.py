@@ -16,6 +16,7 @@ failure or bug of the author stops the work on other objects.
 """
 
 import logging
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Generic, TypeVar, assert_never
@@ -60,13 +61,15 @@ from steersman.controller.run.malformed import REASON, mark_malformed
 from steersman.controller.run.reconcile_record import RunEnd, RunTiming, malformed_record
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
+from steersman.controller.run.waiting_state import waiting_state
 from steersman.controller.scope import Scope
+from steersman.controller.sharded import sharded
 from steersman.controller.triggers import Trigger
 from steersman.controller.workers import Workers
 from steersman.errors import DecodeError, SteersmanError, WaitTimeout, text_of
 from steersman.history import records as history
-from steersman.history.records import CauseType, KeyPhase, Result
-from steersman.informer.changes import Change, Deleted, Updated, record_of
+from steersman.history.records import CauseType, Result
+from steersman.informer.changes import Added, Change, Deleted, Updated, record_of
 from steersman.informer.index import BY_CONTROLLER, by_controller
 from steersman.informer.informer import Informer
 from steersman.informer.record import Record
@@ -134,6 +137,8 @@ class Controller(Generic[K]):
             states=self._states,
             wake=self._wake,
         )
+        #: Which objects are worked on here; ``None`` if all are.
+        self.shards = sharded(self._environment, self._own.store, reconciler.name)
 
     # Life cycle.
 
@@ -192,6 +197,16 @@ class Controller(Generic[K]):
         self.queue.abandon()
         await self.queue.drain()
 
+    def adopt(self, record: Record) -> None:
+        """Request the first run of an object whose shard has come here."""
+        self._enqueue([record.key], Target(self.reconciler.resource.gvk, record.key), Added(record, is_initial=True))
+
+    def release(self, is_leaving: Callable[[Record], bool]) -> None:
+        """Forget the keys of objects whose shard has left; none of their runs may be under way."""
+        for record in map(self._own.store.get, self._states.known()):
+            if record is not None and is_leaving(record):
+                self._forget(record.key)
+
     def find(self, kind: type[C]) -> Informer[C] | None:
         """Return the cache of a kind that this controller watches."""
         return self._caches.find(kind)
@@ -235,28 +250,13 @@ class Controller(Generic[K]):
 
     def waiting_state(self, record: Record, until: datetime | None) -> history.KeyState:
         """Return why a key that is neither ready nor running does not run, or that it has nothing to do."""
-        state = self._states.find(record.key)
-        if state is None:
-            return history.KeyState(KeyPhase.IDLE, until)
-        if state.held is not None:
-            return history.KeyState(KeyPhase.HELD, until)
-        if state.given_up == revision_of(record) and not record.is_deleting:
-            return history.KeyState(KeyPhase.GAVE_UP)
-        if state.paused:
-            return history.KeyState(KeyPhase.PAUSED, until, detail=state.paused)
-        if state.awaited is not None:
-            return history.KeyState(KeyPhase.WAITING, until, named(*state.awaited))
-        if state.failures:
-            return history.KeyState(KeyPhase.BACKING_OFF, until)
-        if state.cool_until is not None and state.cool_until > self._clock.monotonic():
-            return history.KeyState(KeyPhase.SLOWED_DOWN, until)
-        return history.KeyState(KeyPhase.IDLE, until)
+        return waiting_state(self._states.find(record.key), record, until, self._clock.monotonic())
 
     # From a change to a key.
 
     def reconcile_now(self, key: ObjectKey) -> bool:
         """Request a run of an object, even if its last run gave up; return whether the cache has it."""
-        if self._own.store.get(key) is None:
+        if self._own.store.get(key) is None or (self.shards is not None and self.shards.is_foreign(key)):
             return False
         state = self._states.of(key)
         state.given_up = state.cool_until = None
@@ -280,6 +280,8 @@ class Controller(Generic[K]):
             self._contents.forget(target)
         if self._waits:
             self._waits.observe(target, change)
+        if self.shards is not None and self.shards.is_for_others(target, record, is_own=trigger.is_own):
+            return
         try:
             keys = trigger.keys(change)
         except BaseException as error:  # noqa: BLE001 - an author's mapping must not stop the changes that follow
@@ -316,7 +318,7 @@ class Controller(Generic[K]):
         if isinstance(change, Updated) and Part.SPEC in cause.parts and target.gvk == self.reconciler.resource.gvk:
             cause = replace(cause, change=SpecChange(change.old, change.new))
         priority = LOW if cause.type in (CauseType.EXISTS, CauseType.RESYNC) else NORMAL
-        for key in keys:
+        for key in keys if self.shards is None else self.shards.mine(keys):
             if isinstance(change, Updated):
                 self._self_triggers.note_change(self._states.find(key), target, change.old, change.new)
             self.queue.add(key, priority=self._ranks.priority(key, priority), causes=(cause,))
@@ -341,14 +343,19 @@ class Controller(Generic[K]):
         if self._barrier.hold(state, request):
             return
         record = self._own.store.get(key)
-        if record is None:
+        if record is None or (self.shards is not None and not self.shards.keys.begin(record.uid)):
             self._forget(key)
-        elif not (
-            self._is_left_alone(state, record)
-            or self._self_triggers.is_echo(request)
-            or self._cools_down(state, request)
-        ):
-            await self._reconcile(state, request, record)
+            return
+        try:
+            if not (
+                self._is_left_alone(state, record)
+                or self._self_triggers.is_echo(request)
+                or self._cools_down(state, request)
+            ):
+                await self._reconcile(state, request, record)
+        finally:
+            if self.shards is not None:
+                self.shards.keys.end(record.uid)
 
     async def run_once(self, key: ObjectKey, causes: tuple[Cause, ...], *, failures: int = 0) -> bool:
         """Reconcile an object of the cache now, in this task and whatever the queue says; return whether it is there.
@@ -470,6 +477,8 @@ class Controller(Generic[K]):
         # A write that changed nothing returns a version that another writer created: it is not our own.
         if changed or not write.version:
             self._self_triggers.wrote(target, write)
+        if self.shards is not None:
+            self.shards.keys.wrote(str(target.gvk), write.version)
         self._barrier.wrote(state, target, write, store)
 
     def _context(self, run: RunRecord[K], request: ReconcileRequest, number: int) -> Context[K]:
@@ -479,7 +488,10 @@ class Controller(Generic[K]):
             "key": str(request.key),
             "reconcile": number,
         }
-        return Context(run, self._environment, why=request.causes, fields=fields)
+        return Context(run, self._environment_of(run.obj.uid), why=request.causes, fields=fields)
+
+    def _environment_of(self, uid: str) -> ReconcileEnvironment:
+        return self._environment if self.shards is None else self.shards.environment(uid)
 
     # After a run.
 
@@ -638,7 +650,7 @@ class Controller(Generic[K]):
             malformed_record(self.reconciler.name, name, record, str(error), number=state.runs, at=at)
         )
         _log.warning("an object does not decode and is not reconciled until it changes", extra=extra)
-        options = self._options
+        options = self._environment_of(record.uid).options
         options.events.record(decode(Unstructured, record.data), "Warning", REASON, str(error))
         failure = await mark_malformed(
             options.client.status, self.reconciler.resource, record.data, str(error), options.clock

@@ -9,6 +9,7 @@ from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.controller.reports.failures import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
+from steersman.controller.shards import ShardAccess
 from steersman.history.history import History
 from steersman.history.recordings import Recordings
 from steersman.history.records import ObjectName, Reconcile
@@ -51,6 +52,8 @@ class ControllerOptions(Struct, frozen=True, kw_only=True):
     services: HttpServices
     #: Checked right before each write to another system; ``None`` without leader election.
     fence: WriteFence | None = None
+    #: The shards that the operator is divided into; ``None`` if one process works on all objects.
+    shards: ShardAccess | None = None
     #: Carries out writes to other systems.
     carry_out: CarryOut = carry_out_at_once
     #: The namespaces to watch; empty for all.

@@ -99,6 +99,11 @@ class Trigger(Struct, frozen=True):
     #: Which objects of the kind are watched.
     scope: Scope = EVERYTHING
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is that of the reconciled objects themselves."""
+        return self.mapper is to_itself
+
     def keys(self, change: Change) -> list[ObjectKey]:
         """Return the keys that a change triggers; for an update those of both states, which may differ."""
         if not self.when(change):

@@ -36,7 +36,7 @@ class Decoded(Struct, frozen=True):
     """The value of a JSON text."""
 
     value: Any
-    #: Paths of fields that are there more than once; the last one counts.
+    #: Paths of duplicate fields; the last one counts.
     duplicates: list[str]
     #: Whether the text has numbers with a fraction or an exponent: those may need `settle_numbers`.
     has_floats: bool

@@ -156,7 +156,7 @@ _READER_PROBLEMS: Final = {"special characters are not allowed": "control charac
 
 
 class _Anchor:
-    """What an anchor stands for: its value once it is complete, and what decoding it costs."""
+    """The value of an anchor, once it is complete, and the cost of decoding it."""
 
     __slots__ = ("is_complete", "steps", "text", "value")
 
@@ -216,12 +216,12 @@ class _Builder:
 
     def build(self) -> YamlDocument:
         """Read up to the end of the document."""
-        try:
-            while (event := _next_event(self._parser)).__class__ is not DocumentEndEvent:
+        while (event := _next_event(self._parser)).__class__ is not DocumentEndEvent:
+            try:
                 _TAKE[event.__class__](self, event)
-        except YamlError:
-            self._skip_rest()
-            raise
+            except YamlError:
+                self._skip_rest()
+                raise
         if self._late is not None:
             raise self._late
         self._check_aliases(0)

@@ -16,9 +16,9 @@ from steersman.history.records import FieldChange
 from steersman.history.redaction import MASK, without_credentials
 from steersman.json_types import JsonObject
 
-#: Fields that are named; the number of the others is told.
+#: Number of differences that are listed; the others are only counted.
 LIMIT: Final = 8
-#: Fields that are counted; beyond that two documents are simply very different.
+#: Number of differences that are counted; the comparison stops there.
 _COUNTED: Final = 100
 #: Characters of a path and of a value.
 _PATH, _VALUE = 120, 60
@@ -140,7 +140,7 @@ def _without_confidential(value: Any, levels: int) -> Any:
 
 
 def _masked(value: Any) -> Any:
-    """Return what is shown of a confidential value: whether it is there, and switches."""
+    """Return the text of a confidential value: booleans as they are, anything else masked."""
     return value if value is None or value.__class__ is bool else MASK
 
 
@@ -168,7 +168,7 @@ class _Comparison:
         self._counted = counted
 
     def compare(self, path: str, before: Any, after: Any, depth: int) -> None:
-        """Add the differences of two values, until there are more than anybody counts."""
+        """Add the differences of two values, up to the number that is counted."""
         if len(self.found) > self._counted or _is_equal(before, after):
             return
         if depth < _DEEPEST and after.__class__ is dict and (before.__class__ is dict or (before is None and after)):

@@ -216,7 +216,7 @@ def _write_text(write: WriteRecord, about: Reconcile) -> str:
     return f"{name}{f'  {changes}{more}' if changes else ''}"
 
 
-#: Fields of a status that are told by other words, or say nothing.
+#: Fields of a status that are shown in another way, or are not informative.
 _SAID_OTHERWISE = ("conditions", "observedGeneration")
 
 

@@ -1,4 +1,4 @@
-"""Reconciles with what they read and sent, so that they can be run again: on other code, or as a test.
+"""Reconciles with what they read and sent, so that they can be run again: with other code, or as a test.
 
 A `Recording` holds whole objects, unlike the records of the history. So it is kept only where a user has asked for it,
 of the last few runs of each object, within a limit of bytes. The contents of confidential kinds are replaced before a

@@ -44,7 +44,7 @@ _SUSPECT: Final = (
     (re.compile(r"(\w://)[^/\s@]+@"), rf"\1{MASK}@"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}"), rf"\1 {MASK}"),
 )
-#: One of these is in every text that looks so.
+#: Every text that matches one of the patterns contains one of these, which is faster to check.
 _SIGNS: Final = re.compile(r"(?i)-----BEGIN|://|bearer|basic")
 #: Fields of records that a server or the operator's code sets, not data.
 _PLAIN: Final = frozenset({"controller", "uid", "version", "kind"})

@@ -19,6 +19,9 @@ so that a successor starts at once; probes, servers and webhooks end. The lease 
 never before: that order keeps two leaders from writing. If runs were cut off, the lease is left to expire, because the
 server may still carry out a request that was cancelled here.
 
+An operator with shards (``Operator(shards=N)``) takes part in the work as soon as its caches are in sync. Its
+controllers run all the time, and ``ShardMoves`` begins and ends their work on each shard.
+
 Losing leadership stops in the same order, but without a grace period: runs are cancelled at once, because another
 process may lead soon. Writes of runs that are still ending are rejected by the fence (``Leadership.check``), which is
 part of every client of a controller.
@@ -26,9 +29,10 @@ part of every client of a controller.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from steersman.client.client import Client
@@ -42,6 +46,7 @@ from steersman.controller.recording.run_notes import RecordingTransport
 from steersman.controller.recording.secret_learning import SecretLearningTransport
 from steersman.controller.reports.failures import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
+from steersman.controller.shards import ShardAccess
 from steersman.errors import ConfigError, LeadershipLost
 from steersman.history.history import History
 from steersman.history.recordings import Recordings
@@ -59,10 +64,14 @@ from steersman.manager.install import install_definitions
 from steersman.manager.introspection import LiveIntrospection, OperatorFacts
 from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.leader.leadership import Leadership
-from steersman.manager.leader.thread import elect_here, elect_in_thread
+from steersman.manager.leader.shard_election import ShardElector
+from steersman.manager.leader.shard_leadership import ShardLeadership
+from steersman.manager.leader.shard_moves import ShardMoves
+from steersman.manager.leader.thread import elect_here, elect_in_thread, electing_here, electing_in_thread
 from steersman.manager.metrics.counting_transport import CountingTransport
 from steersman.manager.metrics.metrics import Metrics
 from steersman.manager.operator import BackgroundFunction, Operator
+from steersman.manager.shard_work import ManagerShards, ShardWork, written_versions
 from steersman.manager.tracing.propagation import PropagatingTransport
 from steersman.manager.web_view import WebViewServing, serving_web_view
 from steersman.objects.resource import KubeObject, Unstructured
@@ -110,6 +119,8 @@ class ManagerOptions:
     installer: Transport | None = None
     #: Take part in a leader election, and work only while leading.
     election: ElectionOptions | None = None
+    #: Number of shards of the operators that take part in an election; ``None`` for what they declare.
+    shards: int | None = None
     #: Creates the elector's own connection; without it the election runs on the manager's event loop.
     elector_transport: Callable[[], Transport] | None = None
     #: Where probes and metrics are served; ``None`` for nowhere.
@@ -176,6 +187,7 @@ class Manager:
         self._transport = self._counted(transport)
         self._ready = asyncio.Event()
         self._leadership: Leadership | None = None
+        self._moves: ShardMoves | None = None
         #: Whether the history says that this process leads.
         self._leads = False
         self._controllers: list[Controller[Any]] = []
@@ -208,7 +220,8 @@ class Manager:
     @property
     def is_idle(self) -> bool:
         """Whether every controller has handled all changes that its caches have received."""
-        return all(controller.is_idle for controller in self._controllers)
+        is_settled = self._moves is None or self._moves.is_idle
+        return is_settled and all(controller.is_idle for controller in self._controllers)
 
     def reconcile_now(self, name: ObjectName) -> bool:
         """Request a run of an object; return whether an operator reconciles it."""
@@ -244,6 +257,10 @@ class Manager:
             await self._build_controllers(stack, informers, leadership)
             await stack.enter_async_context(background(informers.run(), name="informers"))
             await self._await_kinds(stack, informers)
+            if isinstance(leadership, ShardLeadership):
+                # A replica that has a slot gets shards: it must be able to work on them.
+                await self._sync(None)
+                leadership.join()
             await self._lead(leadership)
             await self._sync(leadership)
             await stack.enter_async_context(self._working(leadership))
@@ -348,11 +365,11 @@ class Manager:
     async def _build_controllers(
         self, stack: AsyncExitStack, informers: Informers, leadership: Leadership | None
     ) -> None:
-        transport: Transport = SecretLearningTransport(self._transport, self._secrets)
-        if leadership is not None:
-            transport = FencedTransport(transport, leadership)
-        if self.recordings is not None:
-            transport = RecordingTransport(transport)
+        learning = SecretLearningTransport(self._transport, self._secrets)
+        transport = self._fenced(learning, leadership)
+        shards = None
+        if isinstance(leadership, ShardLeadership):
+            shards = ManagerShards(leadership, lambda fence, name: self._client(self._fenced(learning, fence), name))
         self._controllers.clear()
         self._background.clear()
         for operator in self._operators:
@@ -360,10 +377,12 @@ class Manager:
             events = EventRecorder(client, controller=operator.name, instance=self._options.instance, clock=self._clock)
             await stack.enter_async_context(self._sending_events(events, operator.name))
             self._controllers += [
-                self._build(reconciler, client, events, informers=informers, fence=leadership)
+                self._build(reconciler, client, events, informers=informers, fence=leadership, shards=shards)
                 for reconciler in operator.reconcilers
             ]
-            self._background += [(operator.name, client, function) for function in operator.background_functions]
+            # Background functions run once: with shards, on the replica that holds the first one.
+            own = client if shards is None else shards.client(0, client)
+            self._background += [(operator.name, own, function) for function in operator.background_functions]
         for controller in self._controllers:
             controller.attach()
         self.metrics.observe(self._controllers, informers)
@@ -374,6 +393,11 @@ class Manager:
                 required.setdefault(str(informer.resource.gvr), {})[informer] = None
         for resource, caches in required.items():
             self.readiness.add(f"informer/{resource}", freshness_check(*caches))
+
+    def _fenced(self, transport: Transport, fence: WriteFence | None) -> Transport:
+        """Return a transport whose writes are fenced, and recorded if that was asked for."""
+        fenced = transport if fence is None else FencedTransport(transport, fence)
+        return fenced if self.recordings is None else RecordingTransport(fenced)
 
     @asynccontextmanager
     async def _sending_events(self, events: EventRecorder, name: str) -> AsyncIterator[None]:
@@ -392,6 +416,7 @@ class Manager:
         *,
         informers: Informers,
         fence: WriteFence | None,
+        shards: ShardAccess | None,
     ) -> Controller[Any]:
         name = reconciler.name
         self.metrics.controller(name, reconciler.options.workers)
@@ -402,6 +427,7 @@ class Manager:
             clock=self._clock,
             services=self._services,
             fence=fence,
+            shards=shards,
             carry_out=self._options.carry_out,
             namespaces=self._options.namespaces,
             history=self.history,
@@ -449,19 +475,34 @@ class Manager:
         self.history.listen(
             lambda change: self.metrics.leader.labels(election.name).set(change.is_leader), LeadershipChange
         )
-        connect = self._options.elector_transport
-        elected = (
-            elect_here(ApiConnection(self._transport, self._clock, self._randomness), election)
-            if connect is None
-            else elect_in_thread(connect, self._clock, election)
-        )
-        async with elected as leadership:
+        async with self._electing(election) as leadership:
             try:
                 yield leadership
             finally:
                 if self._leads:
                     reason = "stopping" if leadership.is_valid else "the lease could not be renewed in time"
                     self._note_leadership(election, is_leader=False, reason=reason)
+
+    def _electing(self, election: ElectionOptions) -> AbstractAsyncContextManager[Leadership]:
+        connect = self._options.elector_transport
+        here = ApiConnection(self._transport, self._clock, self._randomness)
+        count = self._shard_count()
+        if not count:
+            return elect_here(here, election) if connect is None else elect_in_thread(connect, self._clock, election)
+        shards = ShardLeadership(self._clock, count)
+        if connect is None:
+            return electing_here(here, election, shards, ShardElector)
+        return electing_in_thread(connect, self._clock, election, shards, ShardElector)
+
+    def _shard_count(self) -> int:
+        """Return the number of shards: operators of one process share their slots, so they have the same number."""
+        counts = {operator.shards for operator in self._operators}
+        if self._options.shards is not None:
+            return self._options.shards
+        if len(counts) > 1:
+            declared = ", ".join(f"{operator.name} has {operator.shards}" for operator in self._operators)
+            raise ConfigError(f"operators of one process need the same number of shards: {declared}")
+        return counts.pop()
 
     def _note_leadership(self, election: ElectionOptions, *, is_leader: bool, reason: str = "") -> None:
         self._leads = is_leader
@@ -495,7 +536,7 @@ class Manager:
     @asynccontextmanager
     async def _working(self, leadership: Leadership | None) -> AsyncIterator[None]:
         """Run the controllers inside the block; at its end let them finish their runs, unless leadership is lost."""
-        async with background(self._run_controllers(), name="controllers"):
+        async with background(self._run_controllers(leadership), name="controllers"):
             try:
                 yield
             finally:
@@ -505,13 +546,25 @@ class Manager:
                     _log.warning("runs were cancelled at the end of the grace period", extra={"grace": grace})
                     if leadership is not None:
                         leadership.may_release = False
+                if isinstance(leadership, ShardLeadership):
+                    leadership.written = written_versions(self._controllers)
 
-    async def _run_controllers(self) -> None:
+    async def _run_controllers(self, leadership: Leadership | None) -> None:
         async with asyncio.TaskGroup() as tasks:
             for controller in self._controllers:
                 tasks.create_task(controller.run(), name=f"controller/{controller.reconciler.name}")
-            for name, client, function in self._background:
-                tasks.create_task(_awaited(function(client, self._clock)), name=f"background/{name}")
+            if isinstance(leadership, ShardLeadership):
+                work = ShardWork(self._controllers, [partial(self._in_background, *one) for one in self._background])
+                self._moves = ShardMoves(leadership, work.adopt, work.drain)
+                tasks.create_task(work.run(), name="shards/background")
+                tasks.create_task(self._moves.run(), name="shards")
+                return
+            for one in self._background:
+                tasks.create_task(self._in_background(*one), name=f"background/{one[0]}")
+
+    async def _in_background(self, name: str, client: Client, function: BackgroundFunction) -> None:
+        del name
+        await function(client, self._clock)
 
     async def _drain(self) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -524,7 +577,3 @@ class Manager:
     def __repr__(self) -> str:
         state = "ready" if self._ready.is_set() else "not ready"
         return f"<Manager {state} controllers={self._controllers!r}>"
-
-
-async def _awaited(work: Awaitable[None]) -> None:
-    await work

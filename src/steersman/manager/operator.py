@@ -15,6 +15,7 @@ from steersman.manager.permission import Permission
 from steersman.manager.runnable import Runnable
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.protocol.http import Request, Response
+from steersman.sharding.ranges import check_count
 from steersman.webhook.declarations import AdmissionDeclarations
 
 if TYPE_CHECKING:
@@ -29,11 +30,14 @@ BackgroundFunction: TypeAlias = Callable[[Client, Clock], Awaitable[None]]
 class Operator(AdmissionDeclarations):
     """Reconcilers, webhooks and rules under one name, which is also that of the field manager and of the lease."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, shards: int = 0) -> None:
+        """Create an operator. ``shards`` divides its objects, so that so many replicas can work at the same time."""
         super().__init__()
         if not name:
             raise DeclarationError("an operator needs a name")
         self.name = name
+        #: Number of shards; 0 if one replica, the leader, works on all objects.
+        self.shards = _checked_shards(shards)
         self._reconcilers: list[Reconciler[Any]] = []
         self._servers: list[Runnable] = []
         self._background: list[BackgroundFunction] = []
@@ -210,6 +214,15 @@ class Operator(AdmissionDeclarations):
 
     def __repr__(self) -> str:
         return f"<Operator {self.name} reconcilers={[reconciler.name for reconciler in self._reconcilers]}>"
+
+
+def _checked_shards(shards: int) -> int:
+    if shards != 0:
+        try:
+            check_count(shards)
+        except ValueError as error:
+            raise DeclarationError(str(error)) from None
+    return shards
 
 
 def _owned(given: Iterable[type[KubeObject] | Owned]) -> tuple[Owned, ...]:

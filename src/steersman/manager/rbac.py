@@ -12,6 +12,7 @@ from steersman.controller.declaration import Reconciler, ReconcilerOptions
 from steersman.controller.scope import Scope
 from steersman.errors import DeclarationError
 from steersman.json_types import JsonObject
+from steersman.manager.leader.shard_election import slot_names, table_name
 from steersman.manager.operator import Operator
 from steersman.manager.permission import Permission, line
 from steersman.objects.identity import ApiResource
@@ -155,9 +156,18 @@ def _resource_names(names: tuple[str, ...]) -> JsonObject:
     return {"resourceNames": list(names)} if names else {}
 
 
-def lease_rules(name: str) -> list[JsonObject]:
-    """Return the rules of leader election: create leases, and read, watch and patch its own."""
+def lease_rules(name: str, *, shards: int = 0) -> list[JsonObject]:
+    """Return the rules of leader election: create leases, and read, watch and patch its own.
+
+    With shards there are several leases, which are watched together: RBAC cannot limit that to names.
+    """
     group, resources = ["coordination.k8s.io"], ["leases"]
+    if shards:
+        names = [table_name(name), *slot_names(name, shards)]
+        return [
+            {"apiGroups": group, "resources": resources, "verbs": ["list", "watch", "create"]},
+            {"apiGroups": group, "resources": resources, "resourceNames": names, "verbs": ["get", "patch"]},
+        ]
     return [
         {"apiGroups": group, "resources": resources, "verbs": ["create"]},
         {"apiGroups": group, "resources": resources, "resourceNames": [name], "verbs": [*READ, "patch"]},
@@ -207,4 +217,4 @@ def roles_of(operator: Operator, *, home: str, watch: Sequence[str] = (), webhoo
     if need_webhooks([operator]):
         made.append(RoleRules(f"{name}-webhooks", "", bundle_rules(operator)))
         made.append(RoleRules(f"{name}-webhooks", home, certificate_rules(operator, webhook_secret)))
-    return [*made, RoleRules(f"{name}-leader-election", home, lease_rules(name))]
+    return [*made, RoleRules(f"{name}-leader-election", home, lease_rules(name, shards=operator.shards))]

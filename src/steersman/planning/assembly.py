@@ -15,12 +15,12 @@ from steersman.planning.services import RecordedCall
 from steersman.planning.shadow import Shadow, metadata_of
 from steersman.protocol.confidential import is_confidential_resource
 
-#: Fields of one object that are listed; a difference of more is not for reading.
+#: Number of changed fields of one object that are listed: more are not readable.
 MOST_FIELDS = 1000
 
 
 class Assembly:
-    """Makes changes of the state of a shadow."""
+    """Derives the changes of a plan from the state of its shadow."""
 
     def __init__(self, shadow: Shadow, redaction: Redaction) -> None:
         self._shadow = shadow
@@ -30,14 +30,20 @@ class Assembly:
         """Return every change, by the run that first wrote the object."""
         found: dict[RunOf | None, list[Change]] = {}
         log = self._shadow.log
-        for place, before in log.before.items():
+        for place in log.before:
             record = self._shadow.record(place)
-            change = self._change(place, before, None if record is None else record.raw)
+            change = self._change(place, log.origin(place), None if record is None else record.raw)
             if change is not None:
                 found.setdefault(next(iter(log.runs[place])), []).append(change)
         for changes in found.values():
             changes.sort(key=lambda change: (change.object.kind, change.object))
         return found
+
+    def proposed(self) -> tuple[Change, ...]:
+        """Return the changes that the plan takes as given."""
+        log = self._shadow.log
+        found = (self._change(place, log.before[place], after) for place, after in log.given.items())
+        return tuple(change for change in found if change is not None)
 
     def no_ops_by_run(self) -> dict[RunOf | None, list[NoOpWrites]]:
         """Return the writes to objects that end as they were, by the run that made them."""
@@ -57,7 +63,7 @@ class Assembly:
     def _is_net_change(self, place: Place) -> bool:
         if place not in self._shadow.log.before:
             return False
-        before, record = self._shadow.log.before[place], self._shadow.record(place)
+        before, record = self._shadow.log.origin(place), self._shadow.record(place)
         if before is None or record is None:
             return before is not None or record is not None
         return without_bookkeeping(decode_json(before)) != without_bookkeeping(record.decode())
@@ -89,7 +95,7 @@ def _fields(action: Action, old: JsonObject, new: JsonObject, *, is_secret: bool
     if action is Action.DELETE:
         return ()
     if action is Action.REPLACE:
-        # Any two objects differ in these, and that they are two is what the action says.
+        # Two objects always differ in these fields, and the action already says that they are two.
         old, new = (_without_identity(one) for one in (old, new))
     return _secret_fields(old, new) if is_secret else field_changes(old, new, limit=MOST_FIELDS)[0]
 

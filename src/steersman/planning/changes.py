@@ -1,5 +1,6 @@
 """`ChangeLog`: which objects of the shadow a plan has changed, what they were before, and whose runs changed them."""
 
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import NamedTuple
 
@@ -43,6 +44,8 @@ class ChangeLog:
     def __init__(self) -> None:
         #: The object before its first change; ``None`` if it did not exist. In the order of the first changes.
         self.before: dict[Place, bytes | None] = {}
+        #: Objects after a proposed change of them, from which the operators start.
+        self.given: dict[Place, bytes | None] = {}
         #: The runs that changed an object, in order.
         self.runs: dict[Place, dict[RunOf | None, None]] = {}
         #: The different write requests to an object that succeeded, also those that changed nothing.
@@ -73,6 +76,17 @@ class ChangeLog:
     def accept(self, place: Place, method: str, subresource: str) -> None:
         """Record a write request of the current run that succeeded."""
         self.accepted.setdefault(place, {})[AcceptedWrite(current_run.get(), method, subresource)] = None
+
+    def take_as_given(self, states: Mapping[Place, bytes | None]) -> None:
+        """Compare later changes of objects with these states, which a person proposes, and forget who wrote them."""
+        self.given |= states
+        for place in states:
+            self.runs.pop(place, None)
+            self.accepted.pop(place, None)
+
+    def origin(self, place: Place) -> bytes | None:
+        """Return a changed object as its operators first see it; ``None`` if it did not exist."""
+        return self.given[place] if place in self.given else self.before[place]
 
     def is_changed(self, place: Place) -> bool:
         """Return whether an object differs from the live one, or may: the live server cannot judge writes to it."""

@@ -19,6 +19,7 @@ def plan_document(plan: Plan) -> JsonObject:
             "isEmpty": plan.is_empty,
             "seconds": round(plan.seconds, 3),
         },
+        "proposed": list(map(_change, plan.proposed)),
         "changes": list(map(_change, plan.changes)),
         "objects": list(map(_object, plan.objects)),
         "notCalled": list(map(_call, plan.calls)),

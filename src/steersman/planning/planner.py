@@ -19,10 +19,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from steersman.client.client import Client
+from steersman.client.interfaces import Ref
 from steersman.clock import Clock
 from steersman.concurrency import background
 from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions, EventKind
+from steersman.controller.run.pause import PAUSED, pause_of
 from steersman.errors import ConfigError, Forbidden, NotFound, SteersmanError, WaitTimeout
 from steersman.history.history import History, HistoryLimits
 from steersman.history.records import Reconcile, Result
@@ -30,10 +32,11 @@ from steersman.history.redaction import SecretMemory
 from steersman.informer.informer import Informer
 from steersman.informer.informers import Informers
 from steersman.informer.list_watch_driver import ApiConnection
+from steersman.json_types import JsonObject
 from steersman.manager.definitions import definitions_of
 from steersman.manager.install import apply_definition
 from steersman.manager.operator import Operator
-from steersman.objects.codec import decode_json
+from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.planning.assembly import Assembly, counted
@@ -58,8 +61,10 @@ _log = logging.getLogger("steersman.planning")
 _REST_LOOKS, _REST_PAUSE = 3, 0.005
 #: Steps of the event loop between two looks: the way from a write to the queue is shorter.
 _STEPS = 20
-#: Looks without any progress after which a run that no time passes for counts as stuck.
+#: Looks without progress after which a run counts as stuck, if the clock is stopped.
 _STUCK_LOOKS = 2000
+#: The field manager of proposed changes.
+_PROPOSER: Final = "steer-plan"
 _NOT_FOUND: Final = 404
 _JSON: Final = {"accept": "application/json"}
 _ONLY_LISTENERS = HistoryLimits(per_object=1, records=1)
@@ -83,6 +88,13 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
     offline: bool = False
     #: Plan the definitions of the operators' kinds, too, and judge objects by them.
     definitions: bool = True
+    #: Objects that a person proposes to apply: the plan is what operators do then. An object with a resource version
+    #: replaces the existing one.
+    proposed: tuple[JsonObject, ...] = ()
+    #: Namespace of proposed objects that name none.
+    proposed_namespace: str = "default"
+    #: Plan paused objects as if they were resumed.
+    resume: bool = False
     #: Seconds that caches get to sync.
     sync_timeout: float = 120.0
     #: Note the servers that drivers of the operator's own connect to; not under uvloop.
@@ -168,7 +180,7 @@ class _Planner:
         self._notes: dict[str, None] = {}
         self._left_out: set[tuple[int, ObjectKey]] = set()
         self._pause = pause if pause is not None else lambda: clock.sleep(_REST_PAUSE)
-        #: Whether the clock stands still, so that no timeout ends what waits for it.
+        #: Whether the clock is stopped, so that no timeout ends a run that waits for it.
         self._stands_still = pause is not None
         self._on_progress = on_progress
 
@@ -183,6 +195,7 @@ class _Planner:
             await self._check_namespaces()
             if self._options.definitions:
                 await self._plan_definitions()
+            await self._propose()
             informers = Informers(self._connection)
             self._controllers = [
                 self._controller(number, operator, reconciler, informers)
@@ -213,6 +226,20 @@ class _Planner:
             before = self._shadow.log.before.get(Place(DEFINITION_RESOURCE, "", applied.name), b"")
             if before is None or (before and decode_json(before)["spec"] != applied.content["spec"]):
                 self._writes.local_resources.add(applied.name)
+
+    async def _propose(self) -> None:
+        """Make the proposed changes in the shadow, judged as any other write, before an operator sees anything."""
+        known = set(self._shadow.log.before)
+        namespace = self._options.proposed_namespace
+        client = Client(self._transport, namespace=namespace, field_manager=_PROPOSER, clock=self._clock)
+        for document in self._options.proposed:
+            await _write(client, Unstructured(decode_json(encode_json(document))))
+        if self._options.resume:
+            for kind in dict.fromkeys(reconciler.kind for _, reconciler in self._declared()):
+                await _resume(client, kind, self._options.namespaces, self._clock)
+        log = self._shadow.log
+        records = {place: self._shadow.record(place) for place in log.before if place not in known}
+        log.take_as_given({place: None if one is None else one.raw for place, one in records.items()})
 
     def _declared(self) -> list[tuple[Operator, Reconciler[Any]]]:
         return [(operator, reconciler) for operator in self._operators for reconciler in operator.reconcilers]
@@ -379,6 +406,7 @@ class _Planner:
                 for one in sorted(objects, key=lambda one: (one.object.kind, one.object))
             ),
             changes=tuple(changes.pop(None, ())),
+            proposed=assembly.proposed(),
             calls=counted(self._services.calls, redaction),
             notes=tuple(map(redaction.masked, self._notes)),
             left_out=len(self._left_out),
@@ -430,6 +458,28 @@ def _names_of(reconciler: Reconciler[Any]) -> frozenset[str]:
     resource = reconciler.resource
     names = (resource.gvk.kind.lower(), resource.plural, resource.singular, *resource.short_names)
     return frozenset({*names, f"{resource.plural}.{resource.gvk.group}"})
+
+
+async def _write(client: Client, obj: Unstructured) -> None:
+    """Create an object, replace the existing one by an edited one, or apply a text without a version."""
+    found = await client.try_get(obj.gvk, obj.name, obj.namespace or None) if obj.name else None
+    if found is None:
+        obj.metadata.pop("resourceVersion", None)
+        await client.create(obj)
+    elif obj.resource_version:
+        obj.metadata["resourceVersion"] = found.resource_version
+        await client.replace(obj)
+    else:
+        await client.apply(obj, force=True)
+
+
+async def _resume(client: Client, kind: type[KubeObject], namespaces: tuple[str, ...], clock: Clock) -> None:
+    """Remove the pauses of a kind's objects."""
+    for namespace in namespaces or ("",):
+        async for obj in client.list_metadata(kind, namespace=namespace):
+            if pause_of(obj.metadata.annotations, clock.now()) is not None:
+                target = Ref(kind, obj.name, obj.namespace or None)
+                await client.patch(target, {"metadata": {"annotations": {PAUSED: None}}})
 
 
 async def _steps() -> None:

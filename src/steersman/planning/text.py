@@ -24,7 +24,7 @@ _FIELDS: Final = 12
 _UNCHANGED: Final = 20
 SIGNS: Final = {Action.CREATE: "+", Action.CHANGE: "~", Action.DELETE: "-", Action.REPLACE: "-/+"}
 _COLOURS: Final = {Action.CREATE: "green", Action.CHANGE: "yellow", Action.DELETE: "red", Action.REPLACE: "red"}
-#: Objects with writes that change nothing which are named.
+#: Number of objects with ineffective writes that are named.
 _NAMED: Final = 3
 #: Fields that say when something changed, beside the field that did.
 _TIMES: Final = ("lastTransitionTime", "lastUpdateTime", "observedGeneration")
@@ -46,6 +46,9 @@ def plan_text(plan: Plan, style: Style = plain) -> str:
 
 
 def _lines(plan: Plan, style: Style) -> Iterator[str]:
+    if plan.proposed:
+        yield "Proposed"
+        yield from _changes(plan.proposed, "", style)
     if plan.changes:
         yield f"Operator {', '.join(plan.operators)}"
         yield from _changes(plan.changes, "", style)

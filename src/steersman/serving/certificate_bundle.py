@@ -78,19 +78,22 @@ def advance_bundle(
     clock: Clock,
     lifetimes: Lifetimes | None = None,
     is_peer: bool = False,
+    renew: bool = False,
 ) -> CertificateBundle:
     """Return the bundle after the next rotation step; the same object if nothing is due.
 
     ``is_peer`` makes the serving certificate valid for clients as well, for servers that connect to each other.
+    ``renew`` begins to replace the CA although it is not old; pass it until the bundle has a successor. A CA is
+    announced together with a new serving certificate: a server that serves it has read the CA, too.
     """
     issuer = _Issuer(tuple(names), clock, lifetimes or Lifetimes(), is_peer)
-    facts = None if bundle is None else _facts(bundle, names)
+    facts = None if bundle is None else _facts(bundle, names, renew=renew)
     match next_step(facts, clock.now(), issuer.lifetimes):
         case RotationStep.KEEP:
             assert bundle is not None, "without a bundle the step is BEGIN"  # noqa: S101 - see next_step
             return bundle
         case RotationStep.ANNOUNCE if bundle is not None:
-            return replace(bundle, successor=issuer.authority())
+            return replace(issuer.signed(bundle.signer, bundle.retired), successor=issuer.authority())
         case RotationStep.PROMOTE if bundle is not None and bundle.successor is not None:
             return issuer.signed(bundle.successor, bundle.signer.certificate)
         case RotationStep.ISSUE if bundle is not None:
@@ -144,7 +147,7 @@ def _loaded(certificate: bytes) -> x509.Certificate:
         raise ConfigError("a certificate is not valid PEM") from None
 
 
-def _facts(bundle: CertificateBundle, names: Sequence[str]) -> CertificateFacts | None:
+def _facts(bundle: CertificateBundle, names: Sequence[str], *, renew: bool) -> CertificateFacts | None:
     """Return the facts that the rotation rule needs; ``None`` if the CA cannot be used any more."""
     try:
         signer = span_of(bundle.signer.certificate)
@@ -154,6 +157,7 @@ def _facts(bundle: CertificateBundle, names: Sequence[str]) -> CertificateFacts 
             serving_fits=set(names) <= set(bundle.names) and _is_signed(bundle),
             successor=span_of(bundle.successor.certificate) if bundle.successor else None,
             retired=span_of(bundle.retired) if bundle.retired else None,
+            renew=renew,
         )
     except ConfigError:
         return None

@@ -50,6 +50,8 @@ class CertificateFacts:
     serving_fits: bool = True
     successor: ValidityPeriod | None = None
     retired: ValidityPeriod | None = None
+    #: Whether the CA is to be replaced although it is not old.
+    renew: bool = False
 
 
 class RotationStep(Enum):
@@ -77,7 +79,7 @@ def next_step(facts: CertificateFacts | None, now: datetime, lifetimes: Lifetime
         return RotationStep.ISSUE
     if facts.successor is not None and now >= facts.successor.begins + lifetimes.overlap:
         return RotationStep.PROMOTE
-    if facts.successor is None and facts.signer.is_old(now):
+    if facts.successor is None and (facts.renew or facts.signer.is_old(now)):
         return RotationStep.ANNOUNCE
     if facts.serving.is_old(now):
         return RotationStep.ISSUE

@@ -1,4 +1,4 @@
-"""An event loop and a clock without a world: the same run, step for step, each time.
+"""A deterministic event loop and clock: with the same seed, a run repeats step for step.
 
 Time is virtual. It passes when nothing else can go on, and jumps to the next timer. Nothing here can wait for a socket,
 a process or a thread: whatever asks for one would make a run depend on the machine, so it is rejected by name.
@@ -8,15 +8,17 @@ import asyncio
 import heapq
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextvars import Context
 from datetime import datetime, timedelta
-from typing import Any, Never
+from typing import Any, Never, TypeVar
 
 from steersman.clock import Clock, Timer
 from steersman.errors import SteersmanError
 from steersman.json_types import JsonObject
 from steersman.testing.fake_clock import FakeClock
+
+T = TypeVar("T")
 
 
 class NotDeterministic(SteersmanError):  # noqa: N818 - named as our errors are
@@ -60,6 +62,12 @@ class SimulatedClock(FakeClock):
                 rest.set_result(None)
                 return True
         return False
+
+    async def advance(self, seconds: float) -> None:
+        """Advance the clock; the event loop runs every timer that is due meanwhile, and the caller wakes at the end."""
+        if seconds > 0:
+            await self.sleep(seconds)
+        await super().advance(0.0)
 
     def stall(self, seconds: float) -> None:
         """Advance the time without running what becomes due meanwhile; it runs afterwards."""
@@ -106,41 +114,58 @@ class InstanceClock(Clock):
         return self._inner.call_later(seconds, callback)
 
 
-class _TimePasses:
-    """Stands in for the selector of an event loop: where a real loop would wait for events, time jumps."""
-
-    def __init__(self, clock: SimulatedClock) -> None:
-        self._clock = clock
-
-    def select(self, timeout: float | None) -> list[Never]:
-        """Wake who waits for rest if nothing else is ready, or else run the next timer."""
-        if timeout != 0 and not self._clock.wake_at_rest() and not self._clock.run_next_timer():
-            raise Stuck(
-                "nothing can go on any more: a task waits for something that never happens, and no timer is set"
-            )
-        return []
-
-    def close(self) -> None:
-        """Release nothing."""
-
-
 class SimulationLoop(asyncio.BaseEventLoop):
-    """An event loop under virtual time, without sockets, processes and threads."""
+    """An event loop under virtual time, without sockets, processes and threads.
+
+    A turn runs what is ready, in the order in which it became ready. Where a real loop would wait for events, a
+    task that waits for rest is woken, or time jumps to the next timer.
+    """
+
+    _ready: deque[asyncio.Handle]
 
     def __init__(self, clock: SimulatedClock) -> None:
         super().__init__()
         self._clock = clock
-        self._selector = _TimePasses(clock)
+        self._tasks: list[asyncio.Task[Any]] = []
         #: Unhandled exceptions of tasks and callbacks.
         self.unhandled: list[str] = []
         self.set_exception_handler(self._note)
 
+    def unfinished_tasks(self) -> list[asyncio.Task[Any]]:
+        """Return the tasks of this loop that have not ended; ``asyncio.all_tasks`` looks at those of every loop."""
+        self._tasks = [task for task in self._tasks if not task.done()]
+        return self._tasks
+
+    def create_task(self, coro: Coroutine[Any, Any, T], **options: Any) -> asyncio.Task[T]:  # type: ignore[override]
+        """Create a task of this loop."""
+        task = super().create_task(coro, **options)
+        self._tasks.append(task)
+        return task
+
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Call back in the next turn."""
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    def _run_once(self) -> None:
+        ready = self._ready
+        while not ready:
+            self._pass_time()
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle.cancelled():
+                handle._run()  # noqa: SLF001 - what the loop itself does with a handle
+
+    def _pass_time(self) -> None:
+        if not self._clock.wake_at_rest() and not self._clock.run_next_timer():
+            raise Stuck("nothing can continue: every task waits for something that never happens, and no timer is set")
+
     def _note(self, _: asyncio.AbstractEventLoop, context: JsonObject) -> None:
         error = context.get("exception")
         self.unhandled.append(f"{context['message']}{f': {error!r}' if error is not None else ''}")
-
-    def _process_events(self, event_list: list[Never]) -> None:
-        """Do nothing: there are no sockets."""
 
     def _write_to_self(self) -> None:
         if threading.get_ident() == self._thread_id:  # type: ignore[attr-defined]

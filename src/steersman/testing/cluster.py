@@ -20,6 +20,7 @@ from steersman.informer.informer import Informer, Selection
 from steersman.informer.list_watch_driver import ApiConnection
 from steersman.manager.definitions import definitions_of
 from steersman.manager.install import install_definitions
+from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.objects.codec import decode_list
@@ -36,7 +37,7 @@ from steersman.testing.eventually import Condition, eventually
 from steersman.testing.failures import Expected, Failures
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Faults
-from steersman.testing.permissions import PermissionTracker
+from steersman.testing.permissions import HOME, PermissionTracker
 from steersman.testing.webhook_calls import WebhookCalls
 from steersman.testing.webhook_listener import InProcessListener
 from steersman.transport.in_memory import InMemoryTransport
@@ -98,13 +99,16 @@ class Cluster:
     in no virtual time.
     """
 
+    #: The class of the server.
+    server_class: type[ApiServer] = ApiServer
+
     def __init__(self, *, clock: Clock | None = None, seed: int | None = None) -> None:
         self.clock = clock if clock is not None else RealClock()
         self.randomness = Randomness(seed)
         #: Calls webhooks: on this machine over HTTPS, or in this process (see `serve_webhooks`).
         self.webhooks = WebhookCalls(self.clock)
         self._webhook_services: dict[str, str] = {}
-        self.server = ApiServer(
+        self.server = self.server_class(
             clock=self.clock,
             randomness=self.randomness,
             controllers=ControllerOptions(),
@@ -142,7 +146,11 @@ class Cluster:
 
     @asynccontextmanager
     async def running(
-        self, *operators: Operator, options: ManagerOptions | None = None, expect_failures: Expected = ()
+        self,
+        *operators: Operator,
+        options: ManagerOptions | None = None,
+        expect_failures: Expected = (),
+        replica: str = "",
     ) -> AsyncIterator[Manager]:
         """Run operators inside the block, with their CRDs and webhooks installed.
 
@@ -152,8 +160,14 @@ class Cluster:
         ``Permanent`` and conflicts are not failures. A reconciler that changes the object's spec, labels or
         annotations, which are never sent, fails the block too. A function that blocks the event loop causes a
         ``BlockingCallWarning``.
+
+        With ``replica``, the name of this process, the operators take part in leader election: run several replicas in
+        nested blocks. The block of one that does not lead begins when it does, unless the operator has shards.
         """
         options = options if options is not None else ManagerOptions()
+        if replica:
+            election = ElectionOptions(name=operators[0].name, namespace=HOME, identity=replica)
+            options = replace(options, election=election, instance=replica)
         here = InProcessListener(f"webhooks-{len(self._webhook_services)}", self.serve_webhooks)
         options = replace(
             options,

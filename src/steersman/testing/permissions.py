@@ -27,7 +27,7 @@ from steersman.transport.base import Transport
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 #: Namespace of the operators' accounts, unless they elect a leader in another one.
-_HOME: Final = "default"
+HOME: Final = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class PermissionTracker:
     async def grant(self, transport: Transport, operators: Sequence[Operator], options: ManagerOptions) -> User:
         """Create an account with the roles of all operators that run together."""
         client = Client(transport)
-        home = options.election.namespace if options.election is not None else _HOME
+        home = options.election.namespace if options.election is not None else HOME
         name = operators[0].name
         user = service_account_user(home, name)
         for operator in operators:
@@ -197,5 +197,5 @@ def _unused_text(grant: Grant, kinds: dict[tuple[str, str], str], *, permitted: 
     plural, _, part = grant.resource.partition("/")
     full = f"{grant.resource}.{grant.group}" if grant.group else grant.resource
     call = line(kinds.get((grant.group, plural), plural), grant.verbs, part, call="permit" if permitted else "decline")
-    end = f"take it out of operator.{call}" if permitted else f"say operator.{call}"
-    return f"  {', '.join(grant.verbs)} {full} was never used: let the test need it, or {end}"
+    end = f"remove it from operator.{call}" if permitted else f"add operator.{call}"
+    return f"  {', '.join(grant.verbs)} {full} was never used: extend the test so that it is used, or {end}"

@@ -193,7 +193,7 @@ class Pending(Generic[K, C]):
         return not self._ready and not self._running
 
     def place_of(self, key: K) -> Place | None:
-        """Return where a key is; ``None`` for one that wants nothing. A running key may be wanted again."""
+        """Return the state of a key; ``None`` if it neither waits nor runs. A running key may be queued again."""
         if key in self._running:
             return Place.RUNNING
         if key in self._requested:

@@ -211,7 +211,7 @@ class WorkQueue(Generic[K, C]):
         return self._pending.is_idle
 
     def place_of(self, key: K) -> Place | None:
-        """Return where a key is; ``None`` for one that wants nothing."""
+        """Return the state of a key in the queue; ``None`` if it is not in the queue."""
         place = self._pending.place_of(key)
         return Place.DELAYED if place is None and key in self._retried else place
 

@@ -228,13 +228,13 @@ def test_a_changed_file_is_not_imported(tmp_path: Path) -> None:
     lines = _lines(cluster(tmp_path / "source", 3))
     newer = lines[0].replace(b'"version":1', b'"version":2')
     cases = {
-        "breaks off": lines[:1],
+        "it is incomplete": lines[:1],
         "line 4": lines[:-1],
         "should have 3 objects, but has 2": [*lines[:2], *lines[3:]],
         "line 3": [*lines[:2], b"{\n", *lines[3:]],
         "no usable metadata": [*lines[:1], lines[1].replace(b'"metadata"', b'"other"'), *lines[2:]],
         "newer Steersman": [newer, *lines[1:]],
-        "not an exported cluster": [lines[0].replace(b"steersman-cluster", b"other"), *lines[1:]],
+        "not an export": [lines[0].replace(b"steersman-cluster", b"other"), *lines[1:]],
     }
     for text, content in cases.items():
         (tmp_path / "file").write_bytes(b"".join(content))

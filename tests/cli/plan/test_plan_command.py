@@ -1,8 +1,10 @@
 """`steer plan`, on a server in a process of its own: exit codes, formats, two versions side by side."""
 
 import json
+import platform
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,14 @@ import yaml
 from click.testing import CliRunner, Result
 
 from steersman.cli import main
+from steersman.scaffold.image.build import Recipe, build
+from steersman.scaffold.image.contents import CODE, needed_distributions, package_files, tree_files
+from steersman.scaffold.image.layer import layer_of
+from steersman.scaffold.image.layout import MANIFEST, Layout
 from tests.cli.conftest import RunningServer
+from tests.support.base_image import base_image
 from tests.support.kubectl import KUBECTL
+from tests.support.layout_registry import layout_registry
 
 _SHIP = """\
 apiVersion: sea.mock.com/v1
@@ -116,6 +124,88 @@ def test_two_versions_are_compared(tmp_path: Path) -> None:
         "    + ConfigMap a  data.log one",
         "1 object is planned differently. Nothing was written.",
     ]
+
+
+@pytest.fixture
+def image(ships: Path, tmp_path: Path) -> Path:
+    """Return an image of the project with all of its packages, as `steer image build` makes it."""
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+    base = base_image(tmp_path / "base", architecture=machine)
+    recipe = Recipe(name="fleet", version="1", target="fleet.main:operator", platform=f"linux/{machine}")
+    packages = layer_of("packages", package_files(needed_distributions(["steersman"])), epoch=0)
+    reconciler = ships / "fleet/reconcilers/ship_reconciler.py"
+    reconciler.write_text(_RECONCILER.replace('"one"', '"in the image"'), encoding="utf-8")
+    code = layer_of("code", tree_files(ships / "fleet", f"{CODE}/fleet"), epoch=0)
+    reconciler.write_text(_RECONCILER, encoding="utf-8")
+    out = Layout(tmp_path / "image")
+    out.root.mkdir()
+    build(base, [packages, code], recipe, out)
+    return out.root
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="packages of images are for Linux")
+def test_an_image_is_compared(image: Path, tmp_path: Path) -> None:
+    """By its own code and packages: as a layout, and as a registry has it."""
+    layout = Layout(image)
+    manifest = layout.blob(layout.only()["digest"])
+    with layout_registry(layout, {"1": (MANIFEST, manifest)}) as host:
+        for name in (str(image), f"{host}/team/fleet:1"):
+            found = steer("plan", "--against", name)
+            assert found.exit_code == 2, found.output
+            assert found.stdout.splitlines() == [
+                "Ship default/a",
+                f"  only in {name}:",
+                "    + ConfigMap a  data.log in the image",
+                "  only here:",
+                "    + ConfigMap a  data.log one",
+                "1 object is planned differently. Nothing was written.",
+            ]
+        missing = steer("plan", "--against", f"{host}/team/fleet:2")
+    assert missing.exit_code == 1
+    assert "the registry answers 404 manifest unknown" in missing.output
+    assert not list(tmp_path.glob("steersman-*"))
+
+
+@pytest.mark.usefixtures("ships")
+@pytest.mark.skipif(sys.platform != "linux", reason="packages of images are for Linux")
+def test_an_image_that_cannot_be_planned_here_is_rejected(tmp_path: Path) -> None:
+    """Compiled packages are for one minor version of Python; an operator is what `steer run` runs."""
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+    recipe = Recipe(name="fleet", version="1", target="fleet.main:operator", platform=f"linux/{machine}")
+    out = Layout(tmp_path / "image")
+    out.root.mkdir()
+    build(base_image(tmp_path / "base", architecture=machine, python="3.4"), [], recipe, out)
+    for name, said in (
+        (str(out.root), "has Python 3.4, and this is 3."),
+        (str(tmp_path / "base"), "only an image that runs 'steer run MODULE:OPERATOR' can be planned"),
+        ("ghost", "is neither a folder nor an archive, and as an image 'ghost' names no registry"),
+    ):
+        found = steer("plan", "--against", name)
+        assert found.exit_code == 1, found.output
+        assert said in found.output
+
+
+@pytest.mark.usefixtures("ships")
+def test_a_file_is_planned_as_if_it_were_applied(tmp_path: Path) -> None:
+    """What a person is about to apply, from a file or a pipe, by this version and by another one."""
+    other = tmp_path / "other"
+    shutil.copytree(Path.cwd(), other)
+    (tmp_path / "b.yaml").write_text(_SHIP.replace("NAME", "b"), encoding="utf-8")
+    for name, text in ((str(tmp_path / "b.yaml"), ""), ("-", _SHIP.replace("NAME", "b"))):
+        found = CliRunner().invoke(main, ["plan", "-f", name, "ship/b"], input=text)
+        assert found.exit_code == 2, found.output
+        assert found.stdout.splitlines()[:4] == [
+            "Proposed",
+            "  + Ship default/b",
+            "Ship default/b",
+            "  + ConfigMap b  1 key",
+        ]
+    assert kubectl("get", "ships", "b", "--ignore-not-found", "-o", "name") == ""
+    compared = steer("plan", "-f", str(tmp_path / "b.yaml"), "--against", str(other))
+    assert compared.exit_code == 0, compared.output
+    missing = steer("plan", "-f", "missing.yaml")
+    assert missing.exit_code == 1
+    assert "missing.yaml: No such file" in missing.output
 
 
 @pytest.mark.usefixtures("ships")

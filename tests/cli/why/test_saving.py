@@ -93,8 +93,8 @@ def test_recorded_reconciles_are_compared_with_other_code(shop: Path) -> None:
     ("arguments", "said"),
     [
         (["why", "--save-test", "x.py"], "--save-test and --export need KIND/NAME"),
-        (["why", "shop/a", "--export", "x", "--follow"], "neither --json nor --follow"),
-        (["why", "shop/a", "--reconcile", "1"], "--reconcile and --operator belong to --save-test or --export"),
+        (["why", "shop/a", "--export", "x", "--follow"], "cannot be combined with --json or --follow"),
+        (["why", "shop/a", "--reconcile", "1"], "--reconcile and --operator need --save-test or --export"),
         (["replay", "none.json"], "'none.json' does not exist"),
         (["replay"], "Missing argument 'FILE…'"),
     ],

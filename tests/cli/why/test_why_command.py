@@ -161,7 +161,7 @@ async def test_if_no_operator_runs_it_says_how_to_start_one() -> None:
     """Most often the operator runs elsewhere."""
     found = await steer("site/a")
     assert found.exit_code == 1
-    assert "no operator of yours runs on this machine: start one with `steer dev` or `steer run`" in found.stderr
+    assert "none of your operators runs on this machine: start one with `steer dev` or `steer run`" in found.stderr
 
 
 async def test_another_program_on_the_socket_is_not_an_operator() -> None:
@@ -234,7 +234,7 @@ async def test_an_object_without_recordings_says_so(tmp_path: Path) -> None:
             )
         )
         other = await steer("site/a", "--export", str(tmp_path / "a.json"), "--reconcile", "9")
-    assert (none.exit_code, none.stderr) == (1, "steer: no reconcile of it was recorded yet\n")
+    assert (none.exit_code, none.stderr) == (1, "steer: no reconcile of the object has been recorded yet\n")
     assert (other.exit_code, other.stderr) == (1, "steer: reconcile 9 is not recorded; recorded are 3\n")
 
 

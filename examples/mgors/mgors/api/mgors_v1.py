@@ -21,6 +21,7 @@ from steersman.schema import (
 )
 
 Retain = Literal["Retain", "Delete"]
+TlsMode = Literal["disabled", "allowTLS", "preferTLS", "requireTLS"]
 Port = Annotated[int, Minimum(1), Maximum(65535)]
 
 
@@ -41,6 +42,19 @@ class Auth(Model):
     secret_name: str | None = None
     #: Any text. With another one a new keyfile is generated, and pods are replaced twice, one by one.
     keyfile_revision: Annotated[str, MaxLength(63)] | None = None
+
+
+class Tls(Model):
+    """TLS of clients, members and the operator. Running members get to another mode step by step."""
+
+    #: As mongod names it. With ``preferTLS`` clients may still connect without TLS.
+    mode: TlsMode = "requireTLS"
+    #: A Secret with ``tls.crt``, ``tls.key`` and ``ca.crt``; without it the operator has its own certificate authority.
+    secret_name: str | None = None
+    #: Whether members accept certificates of this Secret for any host name.
+    allow_invalid_hostnames: bool = False
+    #: Any text. With another one the operator replaces its certificate authority now, and not when it gets old.
+    revision: Annotated[str, MaxLength(63)] | None = None
 
 
 class SecretRef(Model):
@@ -115,11 +129,24 @@ class Monitoring(Model):
     port: int = 9216
 
 
+class S3Target(Model):
+    """A bucket of storage that is compatible with S3."""
+
+    #: ``https://s3.eu-central-1.amazonaws.com``, or that of another server.
+    endpoint: str
+    bucket: str
+    prefix: str = ""
+    region: str = "us-east-1"
+    #: A Secret of the same namespace with ``AWS_ACCESS_KEY_ID`` and ``AWS_SECRET_ACCESS_KEY``.
+    secret_name: str
+
+
 @constrained(Opaque())
 class BackupStorage(Model):
-    """Where backups are stored: a folder in the operator's volume of backups."""
+    """Where backups are stored: a folder in the operator's volume of backups, or a bucket."""
 
     folder: str = ""
+    s3: S3Target | None = None
 
 
 class BackupPlan(Model):
@@ -179,6 +206,7 @@ class MgorsSpec(Model):
     storage: Storage | None = None
     auth: Auth | None = None
     users: Annotated[list[User], ListMap("name", "db")] | None = None
+    tls: Tls | None = None
     pods: PodSettings | None = None
     mongod: MongodSettings | None = None
     monitoring: Monitoring | None = None

@@ -10,9 +10,10 @@ from steersman.protocol import DeleteOptions
 
 from mgors.access import SecretError, ensure_access, ensure_keyfile, rotate_keyfile
 from mgors.actions import NoAction
-from mgors.api.mgors_v1 import Mgors
+from mgors.api.mgors_v1 import Mgors, TlsMode
 from mgors.backups import run_backup_schedule
-from mgors.connections import Connector, Dial, MemberError, fenced
+from mgors.certificates import CertificateError, CertificateRotation, ensure_certificate, publish_authority
+from mgors.connections import Connector, Dial, MemberError
 from mgors.disks import delete_disks, grow_disks
 from mgors.execution import Executor
 from mgors.history import record_initiation
@@ -26,6 +27,7 @@ from mgors.pod_template import Revision
 from mgors.settings import Settings
 from mgors.situation import Situation
 from mgors.status_report import report, report_image, report_unreachable
+from mgors.tls import ServerCertificate, Trust, ignores_hostnames, mode_of, next_mode, uses_tls, wanted_tls
 from mgors.upgrades import upgrade_problem
 
 #: Seconds for an orderly shutdown of a deleted set. Then all pods are deleted at once.
@@ -43,24 +45,28 @@ class MgorsReconciler:
         """Bring a replica set one action closer to its spec."""
         settings = Settings.read(os.environ)
         try:
-            connector = Connector(await ensure_keyfile(mgors, ctx), fenced(ctx), self.dial)
-        except SecretError as error:
+            keyfile = await ensure_keyfile(mgors, ctx)
+            tls = await _tls(mgors, ctx, settings)
+        except (SecretError, CertificateError) as error:
             report_unreachable(mgors, ctx, error.reason, str(error))
             ctx.requeue_after(settings.look_again)
             return
+        connector = Connector(keyfile, ctx.external_writer("mongodb"), self.dial, tls.trust)
         situation = await observe(mgors, ctx, connector, settings)
         action = decide(situation)
         report(mgors, ctx, situation, action, self.metrics)
-        await _apply(mgors, ctx, situation, connector.keyfile)
+        await _apply(mgors, ctx, situation, _revision(mgors, ctx, keyfile, tls))
         await ensure_access(mgors, ctx, situation, connector)
         try:
             await Executor(mgors, ctx, settings, connector).execute(action, situation)
+            if tls.certificate is not None and tls.trust is not None:
+                await CertificateRotation(mgors, ctx, settings, connector).step(situation, tls.certificate)
             if is_settled(situation, action):
                 await rotate_keyfile(mgors, ctx, situation, connector)
         except (MemberError, SecretError) as error:
             raise Retry(str(error), after=settings.look_again) from None
         await run_backup_schedule(mgors, ctx, self.metrics)
-        is_quiet = isinstance(action, NoAction) and not connector.keyfile.is_rotating
+        is_quiet = isinstance(action, NoAction) and not keyfile.is_rotating and tls.next_mode == tls.mode
         ctx.requeue_after(settings.look_every if is_quiet else settings.look_again)
 
     async def cleanup(self, mgors: Mgors, ctx: Context[Mgors]) -> None:
@@ -81,14 +87,38 @@ class MgorsReconciler:
         self.metrics.forget(mgors)
 
 
-async def _apply(mgors: Mgors, ctx: Context[Mgors], situation: Situation, keyfile: Keyfile) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tls:
+    """TLS in this reconcile: the mode of the current template, and of the next one."""
+
+    mode: TlsMode
+    next_mode: TlsMode
+    certificate: ServerCertificate | None = None
+    trust: Trust | None = None
+
+
+async def _tls(mgors: Mgors, ctx: Context[Mgors], settings: Settings) -> _Tls:
+    """Return the certificate and the modes of TLS. A set without pods starts with the wanted mode."""
+    tls = wanted_tls(mgors)
+    pods = await ctx.list(Pod, selector_of(mgors))
+    template = next((one.spec.template.spec for one in ctx.owned(StatefulSet) if one.name == mgors.name), None)
+    mode = mode_of(template) if template is not None and pods else tls.mode
+    following = next_mode(mode, tls.mode, pods)
+    if {mode, following} == {"disabled"}:
+        return _Tls(mode=mode, next_mode=following)
+    certificate = await ensure_certificate(mgors, ctx, settings)
+    await publish_authority(mgors, ctx, certificate)
+    trust = Trust(authority=certificate.authority, any_hostname=ignores_hostnames(tls)) if uses_tls(mode) else None
+    return _Tls(mode=mode, next_mode=following, certificate=certificate, trust=trust)
+
+
+async def _apply(mgors: Mgors, ctx: Context[Mgors], situation: Situation, revision: Revision) -> None:
     """Apply the objects of the set. Pods stay until their members have left the configuration."""
     await ctx.apply(service_of(mgors))
     await ctx.apply(budget_of(mgors, can_lose_one=situation.can_lose_one))
     existing = {found.name: found for found in ctx.owned(StatefulSet)}
     running = {name: found.spec.replicas or 0 for name, found in existing.items()}
     needed = pods_needed(situation, members=mgors.spec.members, running=running.get(mgors.name, 0))
-    revision = _revision(mgors, ctx, existing.get(mgors.name), keyfile)
     await ctx.apply(members_of(mgors, needed, revision, existing.get(mgors.name)))
     await grow_disks(mgors, ctx, needed)
     if mgors.spec.arbiters or arbiters_name(mgors) in running:
@@ -100,11 +130,12 @@ async def _apply(mgors: Mgors, ctx: Context[Mgors], situation: Situation, keyfil
         await delete_disks(mgors, ctx, range(needed, max(needed, running.get(mgors.name, 0)) + 1))
 
 
-def _revision(mgors: Mgors, ctx: Context[Mgors], existing: StatefulSet | None, keyfile: Keyfile) -> Revision:
+def _revision(mgors: Mgors, ctx: Context[Mgors], keyfile: Keyfile, tls: _Tls) -> Revision:
     """Return what the pod template gets. An image that the data does not allow is not used."""
     image = mgors.spec.image
     problem = upgrade_problem(image, mgors.status.feature_compatibility_version)
-    if problem and existing is not None and existing.spec.template.spec is not None:
-        image = existing.spec.template.spec.containers[0].image or image
+    template = next((one.spec.template.spec for one in ctx.owned(StatefulSet) if one.name == mgors.name), None)
+    if problem and template is not None:
+        image = template.containers[0].image or image
     report_image(mgors, ctx, problem)
-    return Revision(image=image, keyfile=keyfile.mark)
+    return Revision(image=image, keyfile=keyfile.mark, tls_mode=tls.next_mode)

@@ -74,11 +74,11 @@ class DataDirectory:
         """Return the last version and all objects, also while a server is running; raises ConfigError if it cannot."""
         if not self.has_cluster:
             self._check_never_used()
-            raise ConfigError(f"there is no cluster in {self.path}")
+            raise ConfigError(f"there is no cluster in {self.path}: pass the directory of a `steer server --data`")
         return read_database(self._database)
 
     def open(self) -> Database:
-        """Open the database to write to, a new one if there is none; what is there must have been read before."""
+        """Open the database for writing, and create it if it does not exist; read an existing one first."""
         if not self.has_cluster:
             Database.create(self._database)
         return Database.open(self._database)

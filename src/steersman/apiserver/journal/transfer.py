@@ -66,10 +66,10 @@ def read_lines(path: Path) -> tuple[int, list[tuple[str, Record]]]:
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     if len(lines) < 2:  # noqa: PLR2004 - the head and the end
-        raise ConfigError(f"{path} is not an exported cluster, or it breaks off")
+        raise ConfigError(f"{path} is not an export of `steer server export`, or it is incomplete")
     head = _decoded(path, 1, lines[0], _Head)
     if head.format != _NAME:
-        raise ConfigError(f"{path} is not an exported cluster")
+        raise ConfigError(f"{path} is not an export of `steer server export`")
     if head.version > _FORMAT:
         raise ConfigError(f"{path} was written by a newer Steersman (format {head.version}, this one knows {_FORMAT})")
     records = list(_records(path, lines[1:-1]))
@@ -92,4 +92,4 @@ def _decoded(path: Path, number: int, data: bytes, kind: type[Any]) -> Any:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} line {number}: {error}") from None
+        raise ConfigError(f"{path} is not an export of `steer server export`: line {number}: {error}") from None

@@ -111,7 +111,6 @@ class ObjectStore:
                 # Before the write: if a conversion has to be waited for, the whole verb is run again.
                 shown = self._served(served, decode_json(encode_json(stored)))
         event = self._commit(
-            served,
             Put(
                 served.stored_as,
                 ordered(served, stored, stored["apiVersion"] if not is_same else served.api_version),
@@ -131,7 +130,7 @@ class ObjectStore:
 
     def put_stored(self, served: ServedResource, record: Record, stored: JsonObject) -> None:
         """Store an object in its stored version: its metadata is the same in all versions."""
-        event = self._commit(served, Put(served.stored_as, stored, record.fields, record.is_whole))
+        event = self._commit(Put(served.stored_as, stored, record.fields, record.is_whole))
         # Its content still follows the rules of its last full write.
         event.record.written = record.written
 
@@ -144,18 +143,26 @@ class ObjectStore:
 
     def remove(self, served: ServedResource, record: Record) -> None:
         """Remove an object; its last state has the version of the removal."""
-        self._commit(served, Delete(served.stored_as, record.namespace, record.name))
+        self._commit(Delete(served.stored_as, record.namespace, record.name))
 
-    def _commit(self, served: ServedResource, change: Put | Delete) -> Event:
+    def _commit(self, change: Put | Delete) -> Event:
         (event,) = self.store.commit((change,), self._clock.monotonic())
+        self._notify(event)
+        return event
+
+    def repeat(self, event: Event) -> None:
+        """Carry out a write of another run again; the store must be as it was before the write."""
+        self.store.repeat(event)
+        self._notify(event)
+
+    def _notify(self, event: Event) -> None:
         # Observers first: a listener may write, and observers see writes in their order.
         for observer in self.observers:
             observer(event)
         for listener in self.listeners:
-            listener(served.stored_as)
-        for listener in self.listeners_of.get(served.stored_as, ()):
-            listener(served.stored_as)
-        return event
+            listener(event.resource)
+        for listener in self.listeners_of.get(event.resource, ()):
+            listener(event.resource)
 
     def listen(self, resources: Iterable[str], listener: Callable[[str], None]) -> None:
         """Notify a listener with the stored name after each write to one of these resources."""
@@ -165,6 +172,10 @@ class ObjectStore:
     def records(self, served: ServedResource, namespace: str | None = None) -> list[Record]:
         """Return all records of a resource, or of one of its namespaces, ordered by key."""
         return self.records_of(served.stored_as, namespace)
+
+    def compact(self) -> None:
+        """Reject lists at versions that were replaced too long ago."""
+        self.store.compact(self._clock.monotonic())
 
     def records_of(self, resource: str, namespace: str | None = None) -> list[Record]:
         """Return the records of a resource by its stored name, ordered by key."""

@@ -38,9 +38,9 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
 ) -> None:
     """Apply what `steer manifests` writes (CRDs, RBAC, webhooks, Deployment), and wait until the operator runs.
 
-    If it does not, the problem of its pods and the last lines of their log are shown. A namespace that exists already
-    is not changed. With --plan it is shown first what this version of the operator would do to the objects in the
-    cluster (see `steer plan`), and the question is asked even if a context is named.
+    If its pods do not become ready, the reason and the last lines of their log are shown. An existing namespace is not
+    changed. With --plan, the changes that this version of the operator would make are shown first (see `steer plan`),
+    and confirmation is asked for even with --context.
 
     \b
     Examples:

@@ -23,6 +23,7 @@ from steersman.kinds.authorization_v1 import (
     SubjectAccessReviewSpec,
 )
 from steersman.manager.install import client_config_of
+from steersman.manager.leader.shard_election import table_name
 from steersman.manager.operator import Operator
 from steersman.manager.rbac import Grant
 from steersman.objects.identity import GroupVersionKind
@@ -189,9 +190,10 @@ async def permission_findings(
         yield good(f"{who} may do everything that the operator does")
 
 
-async def lease_findings(client: Client, name: str, namespace: str, account: str) -> AsyncIterator[Finding]:
+async def lease_findings(operator: Operator, client: Client, namespace: str, account: str) -> AsyncIterator[Finding]:
     """Check that the deployed operator may take part in its leader election: without that it does nothing."""
-    created = Grant("coordination.k8s.io", "leases", ("create",))
+    name = table_name(operator.name) if operator.shards else operator.name
+    created = Grant("coordination.k8s.io", "leases", ("create", *(("list", "watch") if operator.shards else ())))
     kept = Grant("coordination.k8s.io", "leases", ("get", "list", "watch", "patch"))
     denied = [verb for verb in created.verbs if not await _may(client, created, verb, namespace, account)]
     denied += [verb for verb in kept.verbs if not await _may(client, kept, verb, namespace, account, name=name)]

@@ -143,7 +143,7 @@ async def _cluster(config: "ClusterConfig", found: "Declared | None", *, deploye
 
 
 async def _operator(client: "Client", found: "Declared", *, deployed: bool) -> AsyncIterator["Finding"]:
-    """Check what the operator may do, and how the deployed one is."""
+    """Check the operator's permissions, and the state of its deployment."""
     from steersman.cli.cluster import diagnosis
     from steersman.cli.why.operators import operators_in_cluster
     from steersman.errors import Forbidden
@@ -156,7 +156,7 @@ async def _operator(client: "Client", found: "Declared", *, deployed: bool) -> A
     ):
         yield finding
     if deployed:
-        async for finding in diagnosis.lease_findings(client, name, namespace, account):
+        async for finding in diagnosis.lease_findings(found.operator, client, namespace, account):
             yield finding
     yield await diagnosis.deployment_finding(client, name, namespace)
     try:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def command(*, target: str | None, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool) -> None:
     """Create or update the CRDs of the operator's kinds, and their admission policies; wait until they are served.
 
-    A conversion webhook that is set in the cluster stays as it is. Kinds whose versions need one are refused while
-    there is none: only a running operator converts.
+    A conversion webhook that the CRD in the cluster has is kept. A kind that needs one is rejected if the CRD has none,
+    because only a running operator can convert.
 
     \b
     Examples:

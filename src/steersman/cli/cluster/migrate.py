@@ -23,10 +23,10 @@ _LINE_EVERY = 1000
 @click.argument("kind")
 @cluster_options
 def command(*, kind: str, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool) -> None:
-    """Rewrite every object of KIND in the storage version of its CRD, then trim status.storedVersions.
+    """Rewrite every object of KIND in the storage version of its CRD; remove all others from status.storedVersions.
 
-    KIND is a kind or a plural, with or without its group. This is needed before a version can be removed from a CRD. It
-    can be interrupted and repeated.
+    KIND is a kind or a plural, with or without its group. Before a version can be removed from a CRD, its objects must
+    be migrated. The command can be interrupted and repeated.
 
     \b
     Examples:

@@ -15,7 +15,7 @@ from steersman.cli.cluster.target import Access, cluster_options, run
 def command(
     target: str, *, namespace: str, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool
 ) -> None:
-    """Reconcile an object again that was paused by `steer pause` or by its annotation.
+    """Resume an object that was paused by `steer pause` or by its annotation.
 
     The cluster is found as by `steer pause`.
 

@@ -29,15 +29,15 @@ _LEFT_BEHIND: Final = 60.0
 
 @click.command("undeploy", short_help="Remove the operator from a cluster; the CRDs stay.")
 @operator_option
-@click.option("--wait/--no-wait", default=True, help="Wait for its pods before permissions go; default: --wait.")
+@click.option("--wait/--no-wait", default=True, help="Delete permissions after its pods have stopped; default: --wait.")
 @cluster_options
 def command(
     *, target: str | None, wait: bool, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool
 ) -> None:
     """Delete what `steer deploy` created except the CRDs: `steer uninstall` deletes those.
 
-    Objects and namespaces that existed before stay, and so does a namespace with anything else in it. Before it asks,
-    it shows what cannot be done without the operator.
+    Objects and namespaces that existed before are kept, and so is a namespace that contains other objects. Before it
+    asks for confirmation, it lists what will not work without the operator.
 
     \b
     Example:

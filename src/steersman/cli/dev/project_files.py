@@ -27,7 +27,7 @@ class ProjectFiles:
         self._package = package
 
     def look(self) -> Snapshot:
-        """Return every file as it is now. Files that come and go meanwhile are there or not."""
+        """Return the current state of every file. Files that appear or disappear meanwhile may be missing."""
         found: Snapshot = {}
         self._walk(self._root, "", found)
         return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steersman.cli.parameters import parse_object
-from steersman.cli.plan.other_version import hash_key, plan_of_project
+from steersman.cli.plan.other_version import hash_key, plan_of_other
 from steersman.cli.target import load_operator
 
 if TYPE_CHECKING:
@@ -36,12 +36,14 @@ class _PlanCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        from steersman.errors import SteersmanError
+        from steersman.errors import ConnectionFailed, SteersmanError
 
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
             raise click.ClickException(error.format_message()) from error
+        except ConnectionFailed:
+            raise  # `steer` adds advice; its exit code is 1
         except SteersmanError as error:
             raise click.ClickException(str(error)) from error
 
@@ -57,7 +59,11 @@ class _PlanCommand(click.Command):
     "--limit", type=click.IntRange(min=1), metavar="N", default=None, help="Plan at most N objects of each kind."
 )
 @click.option("--output", "-o", type=click.Choice(["text", "json", "yaml"]), default="text", help="Default: text.")
-@click.option("--against", type=click.Path(file_okay=False, exists=True, path_type=Path), help="Project to compare.")
+@click.option(
+    "--filename", "-f", "files", metavar="FILE", multiple=True, help="Plan as if this were applied; - reads from stdin."
+)
+@click.option("--resume", is_flag=True, help="Plan paused objects as if they were resumed.")
+@click.option("--against", metavar="FOLDER|IMAGE", help="Project or image to compare with.")
 @click.option("--offline", is_flag=True, help="Send no dry runs: only read from the cluster.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the operator's log.")
 def command(  # noqa: PLR0913 - the options of the command, each by its name
@@ -70,15 +76,17 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     selector: str,
     limit: int | None,
     output: str,
-    against: Path | None,
+    files: tuple[str, ...],
+    resume: bool,
+    against: str | None,
     offline: bool,
     verbose: bool,
 ) -> None:
     """Run every reconciler against a copy of the cluster's objects, and show what it changes.
 
-    Writes are sent as dry runs, so that defaults, admission and your permissions are real; nothing is stored. Calls
-    to other systems are listed, and not made, except GET. With --against, the operator in another folder is planned
-    too, and only the differences are shown: an old version, to see what an upgrade changes.
+    Writes are sent as dry runs, so that defaults, admission and your permissions are those of the cluster; nothing is
+    stored. Requests to other systems are listed instead of sent, except GET. With --against, the operator of another
+    folder or image is planned too, and only the differences are shown, such as those between two versions.
 
     Exit codes: 0 nothing to do, 2 changes, 1 failure.
 
@@ -87,31 +95,61 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer plan --context staging
       $ steer plan custompod/a -n shop
       $ steer plan -l tier=web -o json
+      $ steer plan -f larger.yaml
       $ steer plan --against ../custompod-1.4
+      $ steer plan --against registry.example.com/custompod:1.4
       $ steer plan --as system:serviceaccount:custompod-system:custompod
     """
     from steersman.cli.target import project_target
     from steersman.manager.process.logs import quiet_logs
     from steersman.planning.planner import PlanOptions
 
-    operators = [target for target in targets if ":" in target] or [project_target()]
+    operators = [target for target in targets if ":" in target] or [project_target(option="MODULE:OPERATOR")]
     options = PlanOptions(
         namespaces=namespaces,
         objects=tuple(parse_object(target) for target in targets if ":" not in target),
         selector=selector,
         limit=limit or 0,
+        proposed=_proposed(files),
+        resume=resume,
         offline=offline,
         notes_connections=True,
         hash_key=hash_key(is_shared=against is not None),
     )
     where = Where(kubeconfig, context, user)
+    # First, because its errors are those of a mistyped name.
+    arguments = [*where.arguments(), *_arguments(options)]
+    others = plan_of_other(against, arguments, _list_of(options.proposed)) if against is not None else ()
     with nullcontext() if verbose else quiet_logs():
         plan = run(where.plan([load_operator(target) for target in operators], options))
     if against is not None:
-        others = plan_of_project(against, [*where.arguments(), *_arguments(options)])
         sys.exit(_compare(plan, against, others, output))
     show(plan, output)
     sys.exit(plan.exit_code)
+
+
+def _proposed(files: tuple[str, ...]) -> "tuple[JsonObject, ...]":
+    """Read the objects that a person proposes to apply."""
+    from steersman.protocol.manifests import load_objects
+
+    found: list[JsonObject] = []
+    for name in files:
+        try:
+            data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        except OSError as error:
+            raise click.ClickException(f"{name}: {error.strerror}") from None
+        try:
+            found += [one.content for one in load_objects(data, source=name)]
+        except ValueError as error:  # without kind or apiVersion
+            raise click.ClickException(str(error)) from None
+    return tuple(found)
+
+
+def _list_of(objects: "tuple[JsonObject, ...]") -> bytes:
+    """Return objects as one JSON document."""
+    from steersman.objects.codec import encode_json
+
+    return encode_json({"apiVersion": "v1", "kind": "List", "items": list(objects)}) if objects else b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +180,7 @@ class Where:
         config = ClusterConfig.load(self.kubeconfig, context=self.context)
         if self.user:
             config = replace(config, impersonation=Impersonation(user=self.user))
+        options = replace(options, proposed_namespace=config.namespace)
         transport = HttpTransport(config, clock=clock)
         progress = _Progress()
         try:
@@ -158,8 +197,10 @@ def _arguments(options: "PlanOptions") -> list[str]:
         chosen += ["--selector", options.selector]
     if options.limit:
         chosen += ["--limit", str(options.limit)]
-    if options.offline:
-        chosen.append("--offline")
+    flags = {"--offline": options.offline, "--resume": options.resume}
+    chosen += [flag for flag, is_set in flags.items() if is_set]
+    if options.proposed:
+        chosen += ["--filename", "-"]
     return [*chosen, *(f"{kind}/{name}" for kind, name in options.objects)]
 
 
@@ -215,20 +256,20 @@ class _Progress:
             click.echo("\r\x1b[K", nl=False, err=True)
 
 
-def _compare(plan: "Plan", against: Path, others: "tuple[PlannedObject, ...]", output: str) -> int:
+def _compare(plan: "Plan", against: str, others: "tuple[PlannedObject, ...]", output: str) -> int:
     """Print what two versions do differently; return the exit code."""
     from steersman.planning.comparison import compare, comparison_text
     from steersman.planning.plan import of_definitions
 
     differences = compare([*plan.objects, *of_definitions(plan.changes)], others)
     if output == "text":
-        click.echo(comparison_text(differences, str(against)))
+        click.echo(comparison_text(differences, against))
     else:
         found = [
             {"object": one.object._asdict(), "onlyHere": list(one.only_here), "onlyThere": list(one.only_there)}
             for one in differences
         ]
-        _print({"against": str(against), "differences": found}, output)
+        _print({"against": against, "differences": found}, output)
     if plan.failures:
         return 1
     return 2 if differences else 0

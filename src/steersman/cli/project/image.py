@@ -48,7 +48,7 @@ def build(*, base: Path | None, out: Path, wanted: str | None, tool: str | None,
     """Build an image from the base, the installed packages that the project needs, and its code.
 
     The build is reproducible: the same inputs have the same digest. SOURCE_DATE_EPOCH sets the time of the files.
-    Packages that the base's Python needs and shared libraries that it lacks are found here, not in the cluster.
+    Packages and shared libraries that are missing in the image make the build fail, not the pods in the cluster.
 
     \b
     Examples:

@@ -34,7 +34,7 @@ _LARGEST = 64 * 1024 * 1024
 
 
 class NoOperatorAnswer(SteersmanError):  # noqa: N818 - named as the fact, like the rest of the tree
-    """An operator cannot be asked, or answered that it does not know."""
+    """An operator could not be queried, or has no answer."""
 
 
 class UnknownKind(NoOperatorAnswer):
@@ -87,7 +87,7 @@ class RunningOperator:
             async with asyncio.timeout(_PATIENCE), self.connect() as stream:
                 status, body = await _exchange(stream, path)
         except (OSError, TimeoutError, HTTPException) as error:
-            reason = str(error) or type(error).__name__
+            reason = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
             raise NoOperatorAnswer(f"the operator at {self.place} does not answer: {reason}") from None
         except NoOperatorAnswer:
             raise
@@ -105,7 +105,7 @@ class RunningOperator:
             return msgspec.json.decode(body, type=kind)
         except (msgspec.MsgspecError, KeyError):
             raise NoOperatorAnswer(
-                f"what answers at {self.place} is not an operator of this version of Steersman"
+                f"the server at {self.place} is not an operator with this version of Steersman"
             ) from None
 
 
@@ -122,7 +122,7 @@ async def _exchange(stream: ByteStream, path: str) -> tuple[int, bytes]:
 
 
 class _Received:
-    """What a response is read from."""
+    """Received bytes, as the part of a socket that `HTTPResponse` needs."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

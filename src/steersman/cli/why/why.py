@@ -37,11 +37,11 @@ _SHOWN = 20
 @click.option("--context", metavar="NAME", help="Ask an operator in the cluster of this context.")
 @click.option("--operator-namespace", metavar="NAME", help="Namespace of the operator's pods; default: all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--follow", "-f", is_flag=True, help="Go on with what happens next, until Ctrl-C.")
+@click.option("--follow", "-f", is_flag=True, help="Keep printing new reconciles, until Ctrl-C.")
 @click.option("--save-test", type=_NEW_FILE, help="Write a recorded reconcile as a pytest.")
 @click.option("--export", type=_NEW_FILE, help="Write the recorded reconciles for `steer replay`.")
 @click.option("--reconcile", "number", type=int, metavar="N", help="Number of the reconcile to write.")
-@click.option("--operator", metavar="MODULE:OPERATOR", help="Operator that the test imports; default: that which ran.")
+@click.option("--operator", metavar="MODULE:OPERATOR", help="Operator of the test; default: the one that ran.")
 def command(  # noqa: PLR0913 - the options of the command, each by its name
     target: str | None,
     *,
@@ -66,8 +66,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     deployed: it is reached by a port-forward to its pod, with your own permissions.
 
     --save-test and --export need an operator that records what reconciles read: `steer dev` does, and `steer run` does
-    with --record. Of a test, the reconcile is the last one that failed or changed something, unless --reconcile names
-    it. The contents of Secrets are replaced.
+    with --record. A test runs the reconcile of --reconcile, or the last one that failed or changed something. The
+    contents of Secrets are replaced.
 
     \b
     Examples:
@@ -79,12 +79,14 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     where = _Where(kubeconfig, context, operator_namespace)
     resource, name = parse_object(target) if target is not None else ("", "")
     if follow and (not name or as_json):
-        raise click.UsageError("--follow needs KIND/NAME, and prints text")
+        raise click.UsageError("--follow needs KIND/NAME, and cannot be combined with --json")
     saving = Saving(export=export, test=save_test, number=number, operator=operator)
     if saving.is_asked and (not name or as_json or follow):
-        raise click.UsageError("--save-test and --export need KIND/NAME, and neither --json nor --follow")
+        raise click.UsageError(
+            "--save-test and --export need KIND/NAME, and cannot be combined with --json or --follow"
+        )
     if (number is not None or operator is not None) and not saving.is_asked:
-        raise click.UsageError("--reconcile and --operator belong to --save-test or --export")
+        raise click.UsageError("--reconcile and --operator need --save-test or --export")
     question = _Question(resource, namespace, name, as_json=as_json, follow=follow)
     asyncio.run(_save(question, where, saving) if saving.is_asked else _ask(question, where))
 
@@ -115,8 +117,8 @@ class _Where:
                 if not found:
                     place = f"in namespace {self.operator_namespace}" if self.operator_namespace else "in any namespace"
                     raise click.ClickException(
-                        f"no running pod of an operator {place} at {config.server}: "
-                        f"`steer doctor` says what is deployed"
+                        f"there is no running pod of an operator {place} at {config.server}: "
+                        f"`steer doctor` shows what is deployed"
                     )
                 return found
 
@@ -130,8 +132,8 @@ async def _on_this_machine() -> list["RunningOperator"]:
     found = [operator_at_socket(path) for path in live_sockets()]
     if not found:
         raise click.ClickException(
-            "no operator of yours runs on this machine: start one with `steer dev` or `steer run`, "
-            "or name a cluster with --context"
+            "none of your operators runs on this machine: start one with `steer dev` or `steer run`, "
+            "or pass --context for one in a cluster"
         )
     return found
 
@@ -238,7 +240,7 @@ async def _find(question: _Question, operators: list["RunningOperator"]) -> "Obj
 
 
 def _print_lines(lines: Iterable[str], *, err: bool = False) -> None:
-    """Print lines; what objects contain is made harmless for the terminal."""
+    """Print lines with control characters escaped: objects may contain any text."""
     for line in lines:
         click.echo(printable(line), err=err)
 

@@ -139,6 +139,10 @@ class KeyStates:
         """Return the state of a key, if there is one."""
         return self._states.get(key)
 
+    def known(self) -> list[ObjectKey]:
+        """Return all keys with a state."""
+        return list(self._states)
+
     def drop(self, key: ObjectKey) -> KeyState | None:
         """Remove the state of a key and return it, if there was one."""
         return self._states.pop(key, None)

@@ -172,8 +172,11 @@ class _Scrape(Collector):
         active = GaugeMetricFamily("controller_runtime_active_workers", "Workers at work.", labels=label)
         hot = GaugeMetricFamily("steersman_hot_loops", "Keys that trigger themselves.", labels=label)
         held = GaugeMetricFamily("steersman_held_keys", "Keys that wait for the cache.", labels=label)
+        shards = GaugeMetricFamily("steersman_shards", "Shards that are worked on.", labels=label)
         for controller in self.controllers:
             name = controller.reconciler.name
+            if controller.shards is not None:
+                shards.add_metric([name], len(controller.shards.keys.active))
             statistics = controller.queue.statistics()
             for priority, count in (statistics.ready or {0: 0}).items():
                 depth.add_metric([name, name, str(priority)], count)
@@ -182,7 +185,7 @@ class _Scrape(Collector):
             active.add_metric([name], statistics.running)
             hot.add_metric([name], controller.hot_count)
             held.add_metric([name], controller.held_count)
-        yield from (depth, unfinished, longest, active, hot, held)
+        yield from (depth, unfinished, longest, active, hot, held, *((shards,) if shards.samples else ()))
 
     def _informers(self) -> Iterator[Metric]:
         """Yield the state of the caches, those of one resource together: their number and selectors may change."""

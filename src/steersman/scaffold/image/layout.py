@@ -18,8 +18,8 @@ MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 CONFIG: Final = "application/vnd.oci.image.config.v1+json"
 INDEX: Final = "application/vnd.oci.image.index.v1+json"
 REF_NAME: Final = "org.opencontainers.image.ref.name"
-_INDEXES: Final = (INDEX, "application/vnd.docker.distribution.manifest.list.v2+json")
-_MANIFESTS: Final = (MANIFEST, "application/vnd.docker.distribution.manifest.v2+json")
+INDEXES: Final = (INDEX, "application/vnd.docker.distribution.manifest.list.v2+json")
+MANIFESTS: Final = (MANIFEST, "application/vnd.docker.distribution.manifest.v2+json")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 #: An index may refer to indexes, up to this depth.
 _DEPTH: Final = 4
@@ -59,7 +59,7 @@ class Layout:
     def only(self) -> JsonObject:
         """Return the descriptor of the only image of a layout."""
         found = self.index().get("manifests") or []
-        if len(found) != 1 or found[0].get("mediaType") not in _MANIFESTS:
+        if len(found) != 1 or found[0].get("mediaType") not in MANIFESTS:
             raise ConfigError(f"{self.root} must contain one image to be pushed, not {len(found)}")
         descriptor: JsonObject = found[0]
         return descriptor
@@ -73,11 +73,11 @@ class Layout:
 
     def _find(self, index: JsonObject, platform: str, depth: int) -> JsonObject | None:
         for descriptor in index.get("manifests") or ():
-            if descriptor.get("mediaType") in _INDEXES and depth:
+            if descriptor.get("mediaType") in INDEXES and depth:
                 found = self._find(self.document(descriptor["digest"]), platform, depth - 1)
                 if found is not None:
                     return found
-            elif descriptor.get("mediaType") in _MANIFESTS and self._fits(descriptor, platform):
+            elif descriptor.get("mediaType") in MANIFESTS and self._fits(descriptor, platform):
                 fitting: JsonObject = descriptor
                 return fitting
         return None

@@ -13,13 +13,14 @@ from steersman.transport.config import Anonymous, Authentication, Login
 
 _REPOSITORY: Final = re.compile(r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*")
 _TAG: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _HOST: Final = re.compile(r"[A-Za-z0-9.-]+(?::[0-9]{1,5})?|\[[0-9a-fA-F:]+\](?::[0-9]{1,5})?")
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """``host/repository:tag``."""
+    """``host/repository:tag``, or ``host/repository@sha256:…``; then the tag is a digest."""
 
     host: str
     repository: str
@@ -31,12 +32,13 @@ class Reference:
         host, slash, rest = text.partition("/")
         if not slash or not _HOST.fullmatch(host) or not (set(".:") & set(host) or host == "localhost"):
             raise ConfigError(f"{text!r} names no registry: write it as registry.example.com/name:tag")
-        repository, colon, tag = rest.rpartition(":")
+        named, at, digest = rest.partition("@")
+        repository, colon, tag = named.rpartition(":")
         if not colon:
-            repository, tag = rest, "latest"
-        if not _REPOSITORY.fullmatch(repository) or not _TAG.fullmatch(tag):
+            repository, tag = named, "latest"
+        if not _REPOSITORY.fullmatch(repository) or not _TAG.fullmatch(tag) or (at and not _DIGEST.fullmatch(digest)):
             raise ConfigError(f"{text!r} is not an image name: write it as registry.example.com/name:tag")
-        return cls(host, repository, tag)
+        return cls(host, repository, digest or tag)
 
     def server(self, *, plain: bool) -> str:
         """Return the URL of the registry: without TLS only on this machine, or where the user allows it."""
@@ -44,7 +46,7 @@ class Reference:
         return f"{'http' if plain or is_here else 'https'}://{self.host}"
 
     def __str__(self) -> str:
-        return f"{self.host}/{self.repository}:{self.tag}"
+        return f"{self.host}/{self.repository}{'@' if ':' in self.tag else ':'}{self.tag}"
 
 
 def kept_login(host: str, path: Path) -> Authentication:

@@ -1,4 +1,4 @@
-"""Pushing an image over the registry's HTTP API: content that is there already is not sent again."""
+"""Pushing and pulling an image over the registry's HTTP API: content that is there already is not sent again."""
 
 import json
 import re
@@ -12,14 +12,17 @@ from steersman.errors import ConfigError, RegistryError
 from steersman.json_types import JsonObject
 from steersman.protocol.http import Request, Response
 from steersman.scaffold.image.layer import digest_of
-from steersman.scaffold.image.layout import Layout
+from steersman.scaffold.image.layout import INDEXES, MANIFEST, MANIFESTS, Layout
 from steersman.scaffold.image.reference import Reference
 from steersman.transport.auth.secret import Secret
 from steersman.transport.config import Anonymous, Authentication, ClusterConfig, Token
 from steersman.transport.http.transport import HttpTransport
 
 _OK, _CREATED, _ACCEPTED, _UNAUTHORIZED, _MISSING = 200, 201, 202, 401, 404
-#: Seconds that one upload may take.
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+#: Redirects of one download that are followed.
+_HOPS: Final = 3
+#: Seconds that one upload or download may take.
 _PATIENCE: Final = 1800.0
 _PARAMETER: Final = re.compile(r'([a-z]+)="([^"]*)"')
 
@@ -55,6 +58,56 @@ class Registry:
         if answer.header("docker-content-digest", digest) != digest:
             raise RegistryError(f"{self._reference}: the registry keeps something else than what was sent")
         return digest
+
+    async def pull(self, layout: Layout, platform: str) -> None:
+        """Write the image for a platform into an empty layout; whatever is read is checked against its digest."""
+        data = await self._manifest(self._reference.tag)
+        document = _parsed(data)
+        if document.get("mediaType") in INDEXES or "manifests" in document:
+            data = await self._manifest(self._chosen(document, platform))
+            document = _parsed(data)
+        if "config" not in document or "layers" not in document:
+            raise RegistryError(f"{self._reference} is not an image")
+        for blob in (document["config"], *document["layers"]):
+            self._keep(layout, await self._blob(blob["digest"]), blob["digest"])
+        descriptor = {"mediaType": MANIFEST, "digest": layout.put(data), "size": len(data)}
+        layout.finish(descriptor, self._reference.tag)
+
+    def _chosen(self, index: JsonObject, platform: str) -> str:
+        for one in index.get("manifests") or ():
+            named = one.get("platform") or {}
+            if f"{named.get('os')}/{named.get('architecture')}" == platform:
+                return str(one["digest"])
+        raise RegistryError(f"{self._reference} has no image for {platform}")
+
+    async def _manifest(self, name: str) -> bytes:
+        path = f"/v2/{self._reference.repository}/manifests/{quote(name, safe=':')}"
+        answer = await self._send(Request("GET", path, {"accept": ", ".join((*MANIFESTS, *INDEXES))}))
+        self._expect(answer, _OK)
+        if ":" in name and digest_of(answer.body) != name:
+            raise RegistryError(f"{self._reference}: the registry answers with something else than {name}")
+        return answer.body
+
+    async def _blob(self, digest: str) -> bytes:
+        """Read content; registries often keep it on another server, which gets no credentials."""
+        answer = await self._send(Request("GET", f"/v2/{self._reference.repository}/blobs/{quote(digest, safe=':')}"))
+        for _ in range(_HOPS):
+            if answer.status not in _REDIRECTS:
+                break
+            place = urlsplit(urljoin(f"{self._server}/", answer.header("location")))
+            if place.scheme != "https" and f"{place.scheme}://{place.netloc}" != self._server:
+                raise RegistryError(
+                    f"{self._reference}: content is at {place.netloc} without TLS: that is not followed"
+                )
+            target = f"{place.path}?{place.query}" if place.query else place.path
+            answer = await self._once(f"{place.scheme}://{place.netloc}", Request("GET", target), Anonymous())
+        self._expect(answer, _OK)
+        return answer.body
+
+    def _keep(self, layout: Layout, data: bytes, digest: str) -> None:
+        if digest_of(data) != digest:
+            raise RegistryError(f"{self._reference}: the registry answers with something else than {digest}")
+        layout.put(data)
 
     async def _push_blob(self, data: bytes, tell: Callable[[str], None]) -> None:
         digest = digest_of(data)
@@ -129,8 +182,12 @@ class Registry:
 
 
 def _document(answer: Response) -> JsonObject:
+    return _parsed(answer.body or b"{}")
+
+
+def _parsed(data: bytes) -> JsonObject:
     try:
-        found = json.loads(answer.body or b"{}")
+        found = json.loads(data)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

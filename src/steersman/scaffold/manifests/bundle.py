@@ -118,5 +118,5 @@ def _install(operator: Operator, shape: Shape) -> JsonObject:
     return {
         "deployments": [deployment],
         "clusterPermissions": [{"serviceAccountName": name, "rules": rules}],
-        "permissions": [{"serviceAccountName": name, "rules": lease_rules(name)}],
+        "permissions": [{"serviceAccountName": name, "rules": lease_rules(name, shards=operator.shards)}],
     }

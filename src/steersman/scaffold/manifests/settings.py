@@ -20,6 +20,7 @@ _OF_PROJECT: Final = ("name", "domain", "operator", "images")
 #: Options of ``steer run`` that follow from other settings, with the key or the reason.
 _OWN_OPTIONS: Final = {
     "--leader-elect": "it is always set",
+    "--shards": "declare it: Operator(name, shards=N); the roles follow from that",
     "--metrics-host": "probes need it as it is",
     "--metrics-port": "probes need it as it is",
     "--namespace": "set watch",

@@ -27,11 +27,11 @@ RESOURCES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """Where and as what an operator runs."""
+    """How and where an operator is deployed."""
 
     image: str
     namespace: str
-    #: Replicas, of which one leads.
+    #: Replicas, of which one leads; all of an operator with shards work.
     replicas: int = _DEFAULT_REPLICAS
     #: The namespaces that the operator watches; empty means all, and needs permissions for the whole cluster.
     watch: tuple[str, ...] = ()

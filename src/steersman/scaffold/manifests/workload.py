@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from steersman.errors import ConfigError
 from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
 from steersman.scaffold.manifests import webhooks
@@ -122,8 +123,13 @@ def _placement(shape: Shape) -> JsonObject:
 
 
 def deployment_object(operator: Operator, shape: Shape) -> JsonObject:
-    """Return the operator's Deployment."""
+    """Return the operator's Deployment; raise ``ConfigError`` for more replicas than can work on its shards."""
     name = name_of(operator)
+    if operator.shards and shape.replicas > operator.shards:
+        raise ConfigError(
+            f"operator {operator.name!r} has {operator.shards} shards, and {shape.replicas} replicas cannot all work "
+            f"on them: set replicas to {operator.shards} or less, or declare more shards"
+        )
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",

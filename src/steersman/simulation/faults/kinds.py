@@ -80,8 +80,9 @@ _ALL = (
     _kind("watch-closed", "F5", "event", "the server ends the watch right before the event"),
     _kind("watch-torn", "F5", "event", "the watch breaks in the middle of the event"),
     _kind("watch-expired", "F5", "event", "the watch ends with 410 Expired instead of the event", repeats="updates"),
-    _kind("watch-error", "F5", "event", "the watch ends with 500 instead of the event"),
-    _kind("watch-throttled", "F5", "event", "the watch ends with 429 instead of the event"),
+    # An informer waits before it tries again, and other watches go on: it shows an old state meanwhile.
+    _kind("watch-error", "F5", "event", "the watch ends with 500 instead of the event", repeats="updates"),
+    _kind("watch-throttled", "F5", "event", "the watch ends with 429 instead of the event", repeats="updates"),
     _kind("watch-silent", "F5", "event", "the watch stays open and delivers nothing any more", repeats="updates"),
     _kind("event-duplicated", "F6", "event", "the event arrives twice"),
     _kind(

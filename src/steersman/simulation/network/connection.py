@@ -67,6 +67,8 @@ class Network:
     has_objects: Callable[[], bool] = lambda: False
     recreate: Callable[[], Awaitable[None]] | None = None
     recreate_soon: Callable[[], None] = lambda: None
+    #: Called when a fault strikes, before it takes effect.
+    on_strike: Callable[[], None] = lambda: None
     chance: Randomness = field(init=False)
 
     def __post_init__(self) -> None:
@@ -93,6 +95,7 @@ class Network:
 
     def strikes(self, fault: Fault) -> None:
         """Record that a fault strikes now."""
+        self.on_strike()
         self.struck.append(fault)
         self.trace(f"fault {fault}")
 
@@ -377,7 +380,7 @@ _LOSSES: dict[str, Callable[[Connection, InterceptedExchange], None]] = {
     "no-response": lambda *_: None,
     "leader-cut-off": Connection._lose_all,  # noqa: SLF001 - its own table
 }
-#: The request is carried out; what becomes of its response.
+#: The request is carried out; these handle its response.
 _RESPONSES: dict[str, Callable[[Connection, InterceptedExchange, Response], None]] = {
     "crash-after": lambda connection, *_: connection.crash(),
     "leader-crash": lambda connection, *_: connection.crash(),

@@ -18,6 +18,7 @@ from steersman.manager.operator import Operator
 from steersman.objects.resource import resource_of
 from steersman.simulation.event_loop import SimulatedClock, SimulationLoop
 from steersman.simulation.network.user import UserTransport
+from steersman.simulation.runs.repeated_writes import RepeatingServer
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.end_state import versions_of
 from steersman.testing.crashes.scenarios import webhook_service
@@ -37,6 +38,9 @@ _MOST_CANCELS = 100
 
 class SimulatedCluster(Cluster):
     """The cluster of a scenario. ``settle`` is also a step at which faults strike."""
+
+    server_class = RepeatingServer
+    server: RepeatingServer
 
     def __init__(self, clock: SimulatedClock) -> None:
         super().__init__(clock=clock, seed=0)
@@ -84,7 +88,7 @@ async def _nothing() -> None:
 
 
 class World:
-    """The server, the clock and the chance of all runs of one operator."""
+    """The server, the clock and the randomness of all runs of one operator."""
 
     def __init__(self, operator: Operator) -> None:
         self.clock = SimulatedClock()
@@ -104,12 +108,18 @@ class World:
         for policy in operator_policies([self._operator]):
             await self.cluster.client.apply(policy, force=True)
 
-    def run(self, work: Callable[[], Coroutine[Any, Any, T]], *, seed: int) -> tuple[T, list[str]]:
-        """Run something from the beginning; return its result and what went wrong unnoticed."""
+    def run(
+        self, work: Callable[[], Coroutine[Any, Any, T]], *, seed: int, is_undisturbed: bool = False
+    ) -> tuple[T, list[str]]:
+        """Run something from the beginning; return its result and what went wrong unnoticed.
+
+        The first undisturbed run is the one whose writes others repeat (see ``repeated_writes``).
+        """
         self.clock.reset()
         self.cluster.user.reset()
         self.cluster.randomness.reseed(seed)
         self.cluster.server.objects.observers[:] = self._observers
+        self.cluster.server.begin(seed, is_undisturbed=is_undisturbed)
         loop = SimulationLoop(self.clock)
         try:
             return loop.run_until_complete(self._from_snapshot(work)), self._leaks(loop)
@@ -136,18 +146,19 @@ class World:
 
     @staticmethod
     def _leaks(loop: SimulationLoop) -> list[str]:
-        left = [f"task {task.get_name()!r} still runs after the end" for task in asyncio.all_tasks(loop)]
-        for task in asyncio.all_tasks(loop):
+        left = loop.unfinished_tasks()
+        names = [task.get_name() for task in left]
+        for task in left:
             task.cancel()
         if left:
             loop.run_until_complete(_turn(loop))
-        return [*loop.unhandled, *left]
+        return [*loop.unhandled, *(f"task {name!r} still runs after the end" for name in names)]
 
 
 def _abandon(loop: SimulationLoop) -> None:
     """Cancel everything that a run has begun: a coroutine that is destroyed while it waits prints a traceback."""
     for _ in range(_MOST_CANCELS):
-        left = asyncio.all_tasks(loop)
+        left = loop.unfinished_tasks()
         if not left:
             return
         for task in left:

@@ -1,0 +1,252 @@
+"""`steer run --processes N`: an operator in several processes of one machine, which share its shards.
+
+The processes are replicas like any others: each has its slot, its shards and its connection. This process only starts
+them again if they end, passes signals on, and answers probes and scrapes for all of them. Each one has a pipe from this
+process as its standard input and stops when that closes, so that none is left behind.
+"""
+
+import asyncio
+import logging
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+from prometheus_client.core import Metric
+from prometheus_client.exposition import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from steersman.clock import Clock, RealClock
+from steersman.concurrency import background
+from steersman.manager.process.signals import stop_on_signals
+from steersman.protocol.http import Exchange, Request, Response
+from steersman.serving.server import Listen, Server
+
+_log = logging.getLogger("steersman.processes")
+
+#: Seconds until a process that ended is started again: twice as long each time, up to the second number.
+_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+#: Seconds after which a process counts as healthy again.
+_HEALTHY = 60.0
+#: Seconds that a process gets to end, beyond its grace period.
+_PATIENCE = 10.0
+#: Seconds that a process gets to answer.
+_ANSWER = 5.0
+#: Exit code of a process that cannot run with these options: it would never run.
+_UNUSABLE = 2
+_TEXT = [("content-type", "text/plain; charset=utf-8")]
+_METRICS = [("content-type", "text/plain; version=0.0.4; charset=utf-8")]
+_OK = 200
+
+
+def passed_on(context: click.Context, without: Sequence[str]) -> list[str]:
+    """Return the arguments of a command as they were given, without some of the parameters."""
+    arguments: list[str] = []
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in without or source is not click.core.ParameterSource.COMMANDLINE:
+            continue
+        if isinstance(parameter, click.Argument):
+            arguments += [str(one) for one in value or ()]
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            arguments += [parameter.opts[0]] if value else []
+        else:
+            values = value if parameter.multiple else [value]
+            arguments += [f"{parameter.opts[0]}={one}" for one in values or ()]
+    return arguments
+
+
+class _Process:
+    """One process of the operator."""
+
+    def __init__(self, number: int, arguments: Sequence[str], socket: Path) -> None:
+        self.number = number
+        self.arguments = arguments
+        #: Where it answers probes and scrapes.
+        self.socket = socket
+        self.running: asyncio.subprocess.Process | None = None
+        self.code = 0
+
+    async def ask(self, target: str, clock: Clock) -> tuple[int, bytes]:
+        """Return the status and the body of its answer; status 0 if it does not answer."""
+        try:
+            async with clock.timeout(_ANSWER):
+                reader, writer = await asyncio.open_unix_connection(self.socket)
+                try:
+                    writer.write(f"GET {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".encode())
+                    head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
+                finally:
+                    writer.close()
+        except (OSError, TimeoutError) as error:
+            return 0, f"process {self.number} does not answer: {str(error) or 'timeout'}\n".encode()
+        return int(head.split(b" ", 2)[1]), body
+
+
+class Processes:
+    """The processes of an operator, until one of them cannot run or a stop is requested."""
+
+    def __init__(self, commands: Sequence[Sequence[str]], sockets: Path, *, grace: float, clock: Clock) -> None:
+        self._processes = [
+            _Process(number, command, sockets / f"{number}.sock") for number, command in enumerate(commands)
+        ]
+        self._grace = grace
+        self._clock = clock
+        self._stopping = asyncio.Event()
+
+    async def run(self, stop: asyncio.Event) -> int:
+        """Run until a stop is requested; return the exit code."""
+        async with asyncio.TaskGroup() as tasks, background(self._forward(stop), name="stop"):
+            kept = [
+                tasks.create_task(self._keep(process), name=f"process/{process.number}") for process in self._processes
+            ]
+            await asyncio.wait(kept)
+        return max(abs(process.code) for process in self._processes)
+
+    def kill(self) -> None:
+        """End every process at once."""
+        for process in self._processes:
+            if process.running is not None:
+                with suppress(ProcessLookupError):
+                    process.running.kill()
+
+    async def ask(self, target: str) -> dict[int, tuple[int, bytes]]:
+        """Return the answer of each process to a request."""
+        async with asyncio.TaskGroup() as tasks:
+            asked = {
+                process.number: tasks.create_task(process.ask(target, self._clock), name=f"ask/{process.number}")
+                for process in self._processes
+            }
+        return {number: task.result() for number, task in asked.items()}
+
+    async def _forward(self, stop: asyncio.Event) -> None:
+        """Pass a stop on to the processes, and kill those that do not end."""
+        await stop.wait()
+        self._stopping.set()
+        for process in self._processes:
+            if process.running is not None:
+                with suppress(ProcessLookupError):
+                    process.running.terminate()
+        await self._clock.sleep(self._grace + _PATIENCE)
+        self.kill()
+
+    async def _keep(self, process: _Process) -> None:
+        """Start a process, and start it again whenever it ends."""
+        pause = _PAUSE
+        while not self._stopping.is_set():
+            started = self._clock.monotonic()
+            process.code = await self._run_once(process)
+            if process.code == _UNUSABLE:
+                self._stopping.set()
+                self._terminate_others(process)
+            if self._stopping.is_set():
+                return
+            pause = _PAUSE if self._clock.monotonic() - started > _HEALTHY else pause
+            extra = {"number": process.number, "code": process.code, "restart_in": pause}
+            _log.warning("a process ended and is started again", extra=extra)
+            with suppress(TimeoutError):
+                async with self._clock.timeout(pause):
+                    await self._stopping.wait()
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _run_once(self, process: _Process) -> int:
+        process.socket.unlink(missing_ok=True)
+        process.running = await asyncio.create_subprocess_exec(
+            *process.arguments,
+            stdin=asyncio.subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for this process, which passes it on
+        )
+        try:
+            return await process.running.wait()
+        finally:
+            process.running = None
+
+    def _terminate_others(self, failed: _Process) -> None:
+        for process in self._processes:
+            if process is not failed and process.running is not None:
+                process.running.terminate()
+
+
+class ProcessesApp:
+    """Answers probes and scrapes for all processes."""
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+
+    async def handle(self, request: Request, exchange: Exchange) -> None:
+        """Answer one request."""
+        first = urlsplit(request.target).path.strip("/").partition("/")[0]
+        if request.method not in {"GET", "HEAD"}:
+            exchange.respond(Response(405, _TEXT, b"method not allowed\n"))
+            return
+        answers = await self._processes.ask(request.target)
+        if first == "metrics":
+            pages = {str(number): body for number, (status, body) in answers.items() if status == _OK}
+            exchange.respond(Response(_OK, _METRICS, merged_metrics(pages)))
+        else:
+            exchange.respond(_worst(first, answers))
+
+
+def _worst(probe: str, answers: Mapping[int, tuple[int, bytes]]) -> Response:
+    """Return ``ok`` if every process is healthy. A process that starts is alive, but not ready."""
+    failing = {
+        number: body for number, (status, body) in answers.items() if status != _OK and (status or probe == "readyz")
+    }
+    if not failing:
+        return Response(_OK, _TEXT, b"ok")
+    lines = [b"process %d:\n%s\n" % (number, body.rstrip()) for number, body in failing.items()]
+    return Response(500, _TEXT, b"".join(lines))
+
+
+class _Merged(Collector):
+    """The metrics of several pages, each sample with the process that it comes from."""
+
+    def __init__(self, pages: Mapping[str, bytes]) -> None:
+        self._pages = pages
+
+    def collect(self) -> list[Metric]:
+        """Return the metrics of all pages, those of one name together."""
+        found: dict[str, Metric] = {}
+        for process, page in self._pages.items():
+            for family in text_string_to_metric_families(page.decode()):
+                merged = found.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+                for sample in family.samples:
+                    labels = {**sample.labels, "process": process}
+                    merged.add_sample(sample.name, labels, sample.value, sample.timestamp, sample.exemplar)
+        return list(found.values())
+
+
+def merged_metrics(pages: Mapping[str, bytes]) -> bytes:
+    """Return one page of metrics from those of several processes; each sample has the label ``process``."""
+    registry = CollectorRegistry()
+    registry.register(_Merged(pages))
+    return generate_latest(registry)
+
+
+def child_command(arguments: Sequence[str], socket: Path) -> list[str]:
+    """Return the command of one process."""
+    return [sys.executable, "-m", "steersman.cli", "run", f"--supervised={socket}", *arguments]
+
+
+async def run_processes(arguments: Sequence[Sequence[str]], listen: Listen | None, *, grace: float) -> int:
+    """Run processes with these arguments of ``steer run`` until a signal arrives; return the exit code."""
+    clock = RealClock()
+    with tempfile.TemporaryDirectory(prefix="steersman-") as directory:
+        sockets = Path(directory)
+        filled = [child_command(given, sockets / f"{number}.sock") for number, given in enumerate(arguments)]
+        processes = Processes(filled, sockets, grace=grace, clock=clock)
+        async with stop_on_signals(at_once=processes.kill) as stop, _probes(processes, listen, clock):
+            return await processes.run(stop)
+
+
+@asynccontextmanager
+async def _probes(processes: Processes, listen: Listen | None, clock: Clock) -> AsyncIterator[None]:
+    if listen is None:
+        yield
+        return
+    async with Server(ProcessesApp(processes), clock=clock, listen=listen):
+        yield

@@ -1,0 +1,450 @@
+"""The rules of shards alone (`ShardReplica`, with `Candidate` for the slot), without an event loop.
+
+Replicas join, leave, are killed, stand still and lose their network; requests take their time or get lost, and what a
+replica sees of a Lease without a read from the server may be seconds old. Each replica writes for every shard that its
+fence leaves open; the server looks at the table at the moment when a write arrives.
+
+As in ``lease_rules``, a write that was sent in time arrives before the lease of its sender has expired: ``delay`` is
+shorter than the time between the renew deadline and the end of a lease.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+from steersman.manager.leader.lease import Candidate, Create, Follow, LeaseRecord, LeaseTiming
+from steersman.randomness import Randomness
+from steersman.sharding.assignment import Assignment, Holder
+from steersman.sharding.replica import ShardReplica, SlotCheck, SlotLease
+
+#: Seconds with faults, and seconds after them in which every shard must find its replica.
+SECONDS, QUIET = 90.0, 60.0
+WRITE_EVERY = 0.7
+_START = datetime(2030, 1, 1, tzinfo=UTC)
+_TIMING = LeaseTiming()
+_NEVER = float("-inf")
+
+
+@dataclass(slots=True)
+class World:
+    """Time, chance, and the server with its Leases."""
+
+    seed: int
+    shards: int
+    longest_delay: float
+    chance: Randomness = field(init=False)
+    now: float = 0.0
+    #: The record and the version of each slot.
+    slots: dict[int, tuple[LeaseRecord, int]] = field(default_factory=dict)
+    table: str = ""
+    table_version: int = 0
+    version: int = 1
+    replicas: "list[Replica]" = field(default_factory=list)
+    writes: int = 0
+    moves: int = 0
+    #: Writes that arrived while another replica held the shard, and shards with two workers.
+    wrong: list[str] = field(default_factory=list)
+    _queue: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
+    _numbers: "count[int]" = field(default_factory=count)
+
+    def __post_init__(self) -> None:
+        self.chance = Randomness(self.seed)
+
+    def later(self, seconds: float, callback: Callable[[], None]) -> None:
+        """Call back after that many seconds."""
+        heapq.heappush(self._queue, (self.now + seconds, next(self._numbers), callback))
+
+    def play(self) -> None:
+        """Run every event until the end."""
+        while self._queue and self._queue[0][0] <= SECONDS + QUIET:
+            self.now, _, callback = heapq.heappop(self._queue)
+            callback()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether the time of faults is over."""
+        return self.now >= SECONDS
+
+    def delay(self) -> float:
+        """Return how long something is under way: mostly milliseconds."""
+        return self.chance.between(0.001, self.longest_delay if self.chance.between(0, 1) < 0.1 else 0.02)
+
+    def holder_of(self, shard: int) -> Holder | None:
+        """Return who holds a shard."""
+        return Assignment.parse(self.table).holders[shard] if self.table else None
+
+    def store_slot(self, slot: int, record: LeaseRecord, version: int) -> bool:
+        """Replace the Lease of a slot if it has not changed since that version; return whether it was replaced."""
+        if version != self.slots.get(slot, (None, 0))[1]:
+            return False
+        self.version += 1
+        self.slots[slot] = record, self.version
+        return True
+
+    def store_table(self, text: str, version: int) -> bool:
+        """Replace the table if it has not changed since that version; return whether it was replaced."""
+        if version != self.table_version:
+            return False
+        self.version += 1
+        self.moves += 1
+        self.table, self.table_version = text, self.version
+        return True
+
+    def write(self, writer: Holder, shard: int) -> None:
+        """Carry out a write of an operator."""
+        self.writes += 1
+        holder = self.holder_of(shard)
+        if holder != writer:
+            self.wrong.append(f"{self.now:.3f} {writer.identity} writes shard {shard}, which {holder} holds")
+
+    def check_workers(self) -> None:
+        """Note every shard that two replicas work on."""
+        seen: dict[int, str] = {}
+        for replica in self.replicas:
+            for shard in replica.working():
+                if shard in seen:
+                    self.wrong.append(f"{self.now:.3f} {seen[shard]} and {replica.name} both work on shard {shard}")
+                seen[shard] = replica.name
+
+    def forgotten(self) -> list[int]:
+        """Return the shards that no replica works on."""
+        worked = {shard for replica in self.replicas for shard in replica.working()}
+        return sorted(set(range(self.shards)) - worked)
+
+
+def _lease(record: LeaseRecord | None, version: int) -> SlotLease:
+    return SlotLease() if record is None else SlotLease(record.holder, str(version), record.duration)
+
+
+class Replica:
+    """One pod of the operator; each of its processes begins without memory."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self._world = world
+        self.name = name
+        chance = world.chance
+        self._skew = timedelta(seconds=chance.between(-3600, 3600))
+        self._cut_off_until = self._still_until = 0.0
+        self._process = 0
+        #: What a watch has shown: the records and the table, as old as they may be.
+        self._begin_later(chance.between(0, 20))
+        for _ in range(int(chance.between(0, 3))):
+            world.later(chance.between(0, SECONDS), lambda: self._lose_network(chance.between(0.5, 30)))
+            world.later(chance.between(0, SECONDS), lambda: self._stand_still(chance.between(0.5, 30)))
+
+    def working(self) -> list[int]:
+        """Return the shards that the fence of this replica leaves open."""
+        if self._process == 0 or self._world.now >= self._valid_until or self._is_stopping:
+            return []
+        return list(self._shards.open_shards)
+
+    def _lose_network(self, seconds: float) -> None:
+        self._cut_off_until = min(self._world.now + seconds, SECONDS)
+
+    def _stand_still(self, seconds: float) -> None:
+        self._still_until = min(self._world.now + seconds, SECONDS)
+
+    def _begin_later(self, seconds: float) -> None:
+        self._world.later(seconds, self._begin)
+
+    def _begin(self) -> None:
+        self._process += 1
+        self._identity = f"{self.name}#{self._process}"
+        self._shards = ShardReplica(self._world.shards, self._identity, lease=_TIMING.lease)
+        self._candidate = Candidate(self._identity, _TIMING)
+        self._asked_at = 0.0
+        self._slot: int | None = None
+        self._slot_version = 0
+        self._valid_until = _NEVER
+        self._has_led = self._is_stopping = False
+        self._last_sent: dict[int, float] = {}
+        self._draining: set[int] = set()
+        process = self._process
+        self._run(process, self._round)
+        self._run(process, self._work)
+        if not self._world.is_quiet:
+            self._run_later(process, self._world.chance.between(5, SECONDS), self._end)
+
+    # What a process does, unless it is gone or stands still.
+
+    def _run_later(self, process: int, seconds: float, step: Callable[[int], None]) -> None:
+        self._world.later(seconds, lambda: self._run(process, step))
+
+    def _run(self, process: int, step: Callable[[int], None]) -> None:
+        if process != self._process:
+            return
+        if self._world.now < self._still_until:
+            self._world.later(self._still_until - self._world.now, lambda: self._run(process, step))
+        else:
+            step(process)
+
+    def _send(self, process: int, arrive: Callable[[], Callable[[], None] | None]) -> None:
+        """Send a request: ``arrive`` carries it out and returns what its response does, if the process still waits."""
+        sent = self._world.now
+
+        def at_server() -> None:
+            if self._is_lost():
+                return
+            received = arrive()
+            if received is not None and not self._is_lost():
+                self._run_later(process, self._world.delay(), lambda _: self._receive(sent, received))
+
+        self._world.later(self._world.delay(), at_server)
+
+    def _receive(self, sent: float, received: Callable[[], None]) -> None:
+        if self._world.now - sent < _TIMING.request_timeout:
+            received()
+            self._world.check_workers()
+
+    def _is_lost(self) -> bool:
+        if self._world.is_quiet:
+            return False
+        return self._world.now < self._cut_off_until or self._world.chance.between(0, 1) < 0.03
+
+    def _round(self, process: int) -> None:
+        """Receive what the watch shows, renew or get a slot, then move shards; go on after a pause."""
+        self._adopt()
+        if self._process != process:
+            return
+        if not self._is_stopping:
+            self._watch(process)
+            if self._slot is None:
+                self._asked_at = self._world.now
+                self._send(process, lambda: self._choose(process))
+            else:
+                self._renew(process)
+                self._move(process)
+        pause = _TIMING.retry if self._slot is not None else _TIMING.retry * self._world.chance.between(1, 2)
+        self._run_later(process, pause, self._round)
+
+    def _watch(self, process: int) -> None:
+        """Receive the state of the server as it is now, some time later: what a watch shows is the past."""
+        slots, table, version = dict(self._world.slots), self._world.table, self._world.table_version
+
+        def received() -> None:
+            for slot, (record, known) in slots.items():
+                self._shards.saw_slot(slot, _lease(record, known), self._world.now)
+            self._see_table(table, version)
+            self._drain(process)
+
+        if self._world.now >= self._cut_off_until or self._world.is_quiet:
+            self._run_later(process, self._world.delay(), lambda _: received())
+
+    def _see_table(self, table: str, version: int) -> None:
+        self._shards.saw_table(
+            Assignment.parse(table) if table else None, str(version) if table else "", self._world.now
+        )
+
+    def _choose(self, process: int) -> Callable[[], None]:
+        slots = dict(self._world.slots)
+        check = self._shards.check(list(range(self._world.shards)), self._asked_at)
+
+        def received() -> None:
+            if self._slot is not None:
+                return
+            for slot in check.slots:
+                self._shards.checked_slot(slot, _lease(*slots.get(slot, (None, 0))), check, self._world.now)
+            if free := self._shards.free_slots():
+                slot = free[0]
+                record, version = slots.get(slot, (None, 0))
+                self._candidate = Candidate(self._identity, _TIMING)
+                self._candidate.saw(record, _NEVER)  # a silent holder was silent for long enough
+                self._take_slot(process, slot, version)
+
+        return received
+
+    def _take_slot(self, process: int, slot: int, version: int) -> None:
+        now = self._world.now
+        move = self._candidate.move(now, self._wall)
+        if isinstance(move, Follow):
+            return
+        record, version = move.record, 0 if isinstance(move, Create) else version
+
+        def arrive() -> Callable[[], None] | None:
+            if not self._world.store_slot(slot, record, version):
+                return None
+            stored = self._world.version
+            return lambda: self._got_slot(process, slot, record, stored, now)
+
+        self._send(process, arrive)
+
+    def _got_slot(self, process: int, slot: int, record: LeaseRecord, version: int, asked_at: float) -> None:
+        if self._slot is not None:
+            return  # it has another one by now; this one expires
+        self._candidate.wrote(record, asked_at=asked_at)
+        self._slot, self._slot_version = slot, version
+        self._shards.join(slot)
+        self._adopt()
+        if self._process == process:
+            self._move(process)
+
+    def _renew(self, process: int) -> None:
+        now, slot, version = self._world.now, self._slot, self._slot_version
+        move = self._candidate.move(now, self._wall)
+        if slot is None or isinstance(move, Follow):
+            return
+        record = move.record
+
+        def arrive() -> Callable[[], None]:
+            if self._world.store_slot(slot, record, version):
+                stored = self._world.version
+                return lambda: self._renewed(record, stored, now)
+            current, known = self._world.slots[slot]
+            return lambda: self._looked(process, current, known)
+
+        self._send(process, arrive)
+
+    def _renewed(self, record: LeaseRecord, version: int, asked_at: float) -> None:
+        if version > self._slot_version:
+            self._candidate.wrote(record, asked_at=asked_at)
+            self._slot_version = version
+            self._adopt()
+
+    def _looked(self, process: int, record: LeaseRecord, version: int) -> None:
+        if version > self._slot_version:
+            self._candidate.saw(record, self._world.now)
+            self._slot_version = version
+            self._renew(process)
+
+    def _adopt(self) -> None:
+        """Take over what the candidate may do; a replica that lost its slot ends its process."""
+        if self._candidate.leads(self._world.now):
+            self._has_led = True
+            self._valid_until = self._candidate.valid_until
+        elif self._has_led:
+            self._restart()
+
+    def _move(self, process: int) -> None:
+        """Read the table and the suspicious slots, one after the other, then decide and write."""
+
+        def look() -> Callable[[], None]:
+            table, version = self._world.table, self._world.table_version
+            return lambda: self._looked_at_table(process, table, version)
+
+        self._send(process, look)
+
+    def _looked_at_table(self, process: int, table: str, version: int) -> None:
+        self._see_table(table, version)
+        if self._is_stopping or not self._shards.to_check(self._world.now):
+            self._decide(process)
+            return
+        check = self._shards.check(self._shards.to_check(self._world.now), self._world.now)
+
+        def look() -> Callable[[], None]:
+            found = {slot: self._world.slots.get(slot) for slot in check.slots}
+            return lambda: self._checked(process, check, found)
+
+        self._send(process, look)
+
+    def _checked(self, process: int, check: SlotCheck, found: dict[int, tuple[LeaseRecord, int] | None]) -> None:
+        for slot, stored in found.items():
+            self._shards.checked_slot(slot, _lease(*stored or (None, 0)), check, self._world.now)
+        self._decide(process)
+
+    def _decide(self, process: int) -> None:
+        if not self._candidate.leads(self._world.now):
+            return
+        known = self._shards.version
+        table = self._shards.decide(self._world.now)
+        self._drain(process)
+        if table is None:
+            return
+        text, version = table.text(), int(known or 0)
+
+        def arrive() -> Callable[[], None] | None:
+            if not self._world.store_table(text, version):
+                return None
+            stored = self._world.table_version
+            return lambda: self._see_table(text, stored)
+
+        self._send(process, arrive)
+
+    def _drain(self, process: int) -> None:
+        """End the runs of shards that leave: a run takes its time, and waits for the answers to its writes."""
+        for shard in self._shards.leaving_shards - self._draining:
+            self._draining.add(shard)
+            number = self._shards.open_shards[shard]
+            idle = self._last_sent.get(shard, _NEVER) + 2 * self._world.longest_delay
+            wait = max(idle - self._world.now, self._world.chance.between(0, 1))
+            self._run_later(process, wait, lambda one, shard=shard, number=number: self._drained(one, shard, number))
+
+    def _drained(self, process: int, shard: int, number: int) -> None:
+        self._draining.discard(shard)
+        self._shards.drained(shard, number, {})
+        if not self._is_stopping:
+            self._decide(process)
+
+    def _work(self, process: int) -> None:
+        """Write for each shard that the fence leaves open, unless it is leaving."""
+        for shard in self.working():
+            if shard not in self._shards.leaving_shards:
+                self._last_sent[shard] = self._world.now
+                me = Holder(self._slot if self._slot is not None else -1, self._identity)
+
+                def arrive(shard: int = shard, me: Holder = me) -> None:
+                    self._world.write(me, shard)
+
+                self._send(process, arrive)
+        self._run_later(process, WRITE_EVERY, self._work)
+
+    # How a process ends.
+
+    def _end(self, process: int) -> None:
+        """Be killed, or stop: end the work, wait until nothing is under way, release shards and slot."""
+        if self._world.is_quiet:
+            return
+        if self._world.chance.between(0, 1) < 0.5:
+            self._restart()
+            return
+        self._is_stopping = True
+        self._run_later(process, 2 * self._world.longest_delay, self._release)
+
+    def _release(self, process: int) -> None:
+        self._shards.leave({})
+        self._decide(process)
+        self._run_later(process, 2 * self._world.longest_delay, self._release_slot)
+
+    def _release_slot(self, process: int) -> None:
+        del process
+        record, slot, version = self._candidate.release(self._wall), self._slot, self._slot_version
+        if record is not None and slot is not None:
+
+            def arrive() -> None:
+                self._world.store_slot(slot, record, version)
+
+            self._send(self._process, arrive)
+        self._restart()
+
+    def _restart(self) -> None:
+        self._process += 1  # nothing of the old process runs any more; what it has sent arrives
+        self._valid_until = _NEVER
+        self._begin_later(self._world.chance.between(0.1, 3.0))
+
+    @property
+    def _wall(self) -> datetime:
+        return _START + timedelta(seconds=self._world.now) + self._skew
+
+
+def play_shards(seed: int, *, longest_delay: float = 2.4) -> World:
+    """Run two to five replicas with a few shards until all faults are over; return what the server has seen."""
+    chance = Randomness(seed + 1_000_000)
+    world = World(seed, int(chance.between(1, 9)), longest_delay)
+    for number in range(int(chance.between(2, 6))):
+        world.replicas.append(Replica(world, f"replica-{number}"))
+    world.play()
+    world.check_workers()
+    return world
+
+
+def play_seeds(seeds: Iterator[int]) -> tuple[int, int, list[str]]:
+    """Run seeds; return the writes, the moves, and everything that was wrong."""
+    writes, moves, wrong = 0, 0, []
+    for seed in seeds:
+        world = play_shards(seed)
+        writes, moves = writes + world.writes, moves + world.moves
+        wrong += [f"seed {seed}: {text}" for text in world.wrong]
+        if forgotten := world.forgotten():
+            wrong.append(f"seed {seed}: no replica works on shards {forgotten}")
+    return writes, moves, wrong
