@@ -227,7 +227,7 @@ def test_the_reviews_of_an_object_that_was_never_created_are_shown() -> None:
     ]
 
 
-def test_a_request_that_changed_nothing_is_told_as_one_that_was_sent() -> None:
+def test_a_request_that_changed_nothing_is_shown_as_one_that_was_sent() -> None:
     """Applies of an unchanged intent are not sent at all: the timeline must not read as if this were one of them."""
     run = replace(RUN, writes=(WriteRecord(Verb.UNCHANGED, POD),))
     assert explain(replace(VIEW, reconciles=(run,)), NOW)[-1] == (
