@@ -34,6 +34,7 @@ from bench.widgets import Widget
 from steersman import Context, Operator, meta
 from steersman.controller.controller import Controller
 from steersman.controller.run import run_record
+from steersman.controller.run.reconcile_record import RunRecorder
 from steersman.history.history import History
 from steersman.history.records import ReconcileEnd
 from steersman.kinds.core_v1 import ConfigMap
@@ -107,7 +108,7 @@ def unrecorded(history: History) -> Iterator[None]:
 
     with (
         mock.patch.object(run_record, "RunTrace", NoTrace),
-        mock.patch.object(Controller, "_record", count),
+        mock.patch.object(RunRecorder, "record", count),
         mock.patch.object(Controller, "_next_run", _nothing),
     ):
         yield
