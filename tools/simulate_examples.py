@@ -5,6 +5,7 @@ is no part of a simulation. Their decisions are pure functions, which their own 
 """
 
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -59,6 +60,12 @@ def operator_and_scenario(example: str, tests: ModuleType) -> tuple[OperatorSour
     return tests.operator, create_change_and_delete
 
 
+def _cpu_seconds() -> float:
+    """Return the CPU time of this process and of the workers that it has waited for."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
 def main() -> None:
     """Simulate the named examples, or all, and print what was found; exit with 1 if any failed."""
     wanted = sys.argv[1:] or list(SCENARIOS)
@@ -66,8 +73,9 @@ def main() -> None:
     for example in wanted:
         with crash_tests_of(example) as tests:
             operator, scenario = operator_and_scenario(example, tests)
+            before = _cpu_seconds()
             report = simulate(operator, scenario, jobs=available_cores())
-            print(f"{example}: {report.text()}", flush=True)
+            print(f"{example}: {report.text()}; {_cpu_seconds() - before:.1f} s of CPU", flush=True)
             is_failed |= bool(report.failures)
     sys.exit(is_failed)
 

@@ -164,6 +164,18 @@ def test_what_passes_ends_with_zero() -> None:
     assert "1/1 plans" in result.stderr
 
 
+@pytest.mark.usefixtures("project")
+def test_every_plan_runs_twice_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operator that depends on more than the seed must not pass by chance where nobody looks."""
+    monkeypatch.setenv("CI", "true")
+    plan = ("--plan", "clock-ahead@write:1")
+    in_ci, once = run(*plan), run(*plan, "--once")
+    monkeypatch.delenv("CI")
+    at_home = run(*plan)
+    assert [one.exit_code for one in (in_ci, once, at_home)] == [0, 0, 0]
+    assert ["runs twice" in one.stderr for one in (in_ci, once, at_home)] == [True, False, False]
+
+
 def test_a_failure_becomes_a_test_that_fails_until_it_is_fixed(project: Path) -> None:
     """What was found once is never lost again."""
     result = run("--faults", "F1", "--save-test", "test_found.py", "--json", "report.json", "--html", "page.html")
