@@ -5,8 +5,8 @@ a field of the status and a condition, and in the second measurement also a chil
 between the recorder as it ships and one that notes nothing and adds nothing; which one is first alternates, too, so
 that a drift of the machine has no effect. Metrics are counted in both.
 
-Two results for each: records are made when they are read, so the first is what an operator pays that nobody looks at.
-The second is measured while every record is made, as if all were read: the most that it can cost.
+There are two results for each. Records are made when they are read, so the first result is the cost for an operator
+whose history is never read. For the second one every record is made, as if all were read: the highest possible cost.
 
 With ``instructions`` as argument instructions are counted by callgrind instead of seconds, which other programs on the
 machine do not change: ``python -m bench.history instructions``. It takes minutes.

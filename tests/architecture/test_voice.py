@@ -18,7 +18,9 @@ FOLDERS = ("bench", "examples", "tests", "tools")
 #: Verbs with which a docstring does not open, because the trade has a better one.
 OPENINGS = frozenset({"Complain", "Give", "Insist", "Let", "Look", "Refuse", "Say", "See", "Tell"})
 #: Words of people and times that are vague or old; the caller, the client and the operator have names.
-WORDS = re.compile(r"\b(anew|by and by|for ever|nobody|somebody|to and fro|whoever|whomever)\b", re.IGNORECASE)
+WORDS = re.compile(
+    r"\b(afresh|anew|anybody|by and by|everybody|for ever|nobody|somebody|to and fro|whoever|whomever)\b", re.IGNORECASE
+)
 #: The same for names of functions, and verbs with a better word: reported, rejected, validated.
 NAMED = re.compile(r"(?:^|_)(anew|for_ever|judged|nobody|refused|somebody|told|whoever)(?:_|$)")
 #: Metaphors that were renamed to words of the trade.

@@ -18,6 +18,7 @@ from steersman.manager.definitions import definitions_of
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.planning import Plan, PlanOptions, make_plan
+from steersman.planning.comparison import compare
 from steersman.randomness import Randomness
 from steersman.testing.eventually import eventually
 from steersman.transport.config import ClusterConfig
@@ -59,7 +60,7 @@ async def install(client: Client, operator: Operator) -> None:
 
 async def plan_of(client: Client, operator: Operator, services: HttpServices, **options: bool) -> Plan:
     """Plan an operator in the client's namespace."""
-    chosen = PlanOptions(namespaces=(client.namespace,), definitions=False, **options)
+    chosen = PlanOptions(namespaces=(client.namespace,), definitions=False, hash_key=b"k", **options)
     return await make_plan([operator], client.transport, chosen, clock=RealClock(), services=services)
 
 
@@ -77,6 +78,8 @@ async def test_what_is_planned_is_done(
         before = await world_of(client, operator, client.namespace)
         plan = await plan_of(client, operator, services, offline=offline)
         assert not plan.failures, str(plan)
+        again = await plan_of(client, operator, services, offline=offline)
+        assert compare(plan.objects, again.objects) == ()
         assert await world_of(client, operator, client.namespace) == before
         options = ManagerOptions(namespaces=(client.namespace,))
         async with running(client, operator, options, services=services) as manager:

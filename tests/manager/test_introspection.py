@@ -21,7 +21,9 @@ from steersman.history.records import (
     WebhookCall,
 )
 from steersman.history.state import WebhookState
-from steersman.kinds.core_v1 import ConfigMap, Secret
+from steersman.kinds.apps_v1 import Deployment, DeploymentSpec
+from steersman.kinds.core_v1 import ConfigMap, Container, PodSpec, PodTemplateSpec, Secret
+from steersman.kinds.meta_v1 import LabelSelector
 from steersman.manager.manager import Manager
 from steersman.testing import Cluster
 
@@ -378,3 +380,35 @@ async def test_the_timer_of_a_wait_or_a_pause_ends_with_it(cluster: Cluster) -> 
             assert (state.phase, state.until is not None) == (phase, value is not None)
             if state.until is not None:
                 assert state.until.year == 2046
+
+
+async def test_what_another_controller_wrote_meanwhile_is_not_credited_to_the_run(cluster: Cluster) -> None:
+    """A write shows the fields that it has changed; the status of a Deployment is that of its own controller."""
+    operator = Operator("pages")
+    labels, main = {"app": "a"}, Container(name="main", image="a")
+
+    @operator.reconciler(Page, owns=[Deployment])
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        desired = Deployment(
+            meta(page.name),
+            spec=DeploymentSpec(
+                replicas=page.spec.copies,
+                selector=LabelSelector(match_labels=labels),
+                template=PodTemplateSpec(metadata=meta("", labels=labels), spec=PodSpec(containers=[main])),
+            ),
+        )
+        if page.spec.copies == 2:
+            status = {"status": {"replicas": 1, "observedGeneration": 1}}
+            await cluster.client.status.patch(await cluster.client.get(Deployment, page.name, "default"), status)
+        await ctx.apply(desired)
+
+    async with cluster.running(operator) as manager:
+        page = await cluster.client.create(Page(meta("a", namespace="default")))
+        await cluster.settle()
+        await cluster.client.patch(page, {"spec": {"copies": 2}})
+        await cluster.settle()
+        runs = view(manager, "a").reconciles
+    changed = [
+        change.path for run in runs for write in run.writes for change in write.changes if write.verb == "changed"
+    ]
+    assert changed == ["spec.replicas"]

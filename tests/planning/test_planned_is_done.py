@@ -7,6 +7,8 @@ import pytest
 
 from steersman import Invalid, Operator, Unstructured
 from steersman.manager.manager import ManagerOptions
+from steersman.planning import PlanOptions
+from steersman.planning.comparison import compare
 from steersman.schema.generated_objects import generated
 from steersman.schema.versions import Versions
 from steersman.testing import Cluster, FakeClock
@@ -30,7 +32,9 @@ async def test_what_is_planned_is_done(
         cluster.serve_http(url, app)
     before = await world_of(cluster.client, operator, "")
     version = cluster.server.objects.version
-    plan = await cluster.plan(operator)
+    plan = await cluster.plan(operator, options=PlanOptions(hash_key=b"k"))
+    again = await cluster.plan(operator, options=PlanOptions(hash_key=b"k"))
+    assert compare(plan.objects, again.objects) == ()
     assert cluster.server.objects.version == version
     assert not plan.failures, str(plan)
     assert {(call.system, call.description) for call in plan.calls} == CALLS.get(example, set())

@@ -30,7 +30,7 @@ def unfreeze() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Let workers take tests from each other, unless another way was asked for."""
+    """Allow idle workers to take tests from busy ones, unless another distribution was requested."""
     if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
         config.option.dist = "worksteal"
 

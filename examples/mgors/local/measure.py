@@ -26,6 +26,9 @@ from steersman.testing import Cluster
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec
 from mgors.api.mgors_v1 import Role, SecretRef, Unsafe, User
+from mgors.certificates import served_certificate
+from mgors.keyfile import Keyfile
+from mgors.pod_template import KEYFILE
 from mgors.tls import mode_of
 
 DOCUMENTS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
@@ -103,9 +106,15 @@ async def _change_password(testbed: MongodTestbed) -> None:
 
 
 async def _rotate_keyfile(testbed: MongodTestbed) -> None:
-    before = testbed.events.count("PodReplaced")
+    old = testbed.secret(f"{NAME}-keyfile")["keyfile"]
     await testbed.patch({"auth": {"keyfileRevision": "2"}})
-    await testbed.until(lambda: testbed.events.count("PodReplaced") == before + 6 and testbed.is_ready(), _PATIENCE)
+
+    def is_rotated() -> bool:
+        text = testbed.secret(f"{NAME}-keyfile")["keyfile"]
+        marks = {pod.annotations.get(KEYFILE) for pod in testbed.cluster.list(Pod)}
+        return old not in text and marks == {Keyfile.parse(text, "2").mark} and testbed.is_ready()
+
+    await testbed.until(is_rotated, _PATIENCE)
 
 
 async def _add_tls(testbed: MongodTestbed) -> None:
@@ -118,10 +127,15 @@ async def _add_tls(testbed: MongodTestbed) -> None:
 
 
 async def _rotate_authority(testbed: MongodTestbed) -> None:
+    before = {await served_certificate(testbed.host(pod)) for pod in testbed.pods()}
     await testbed.patch({"tls": {"revision": "2"}})
     await testbed.until(lambda: "CertificateIssued" in testbed.events, _PATIENCE)
-    await testbed.until(lambda: testbed.condition("CertificatesServed") == ("False", "Rotating"), _PATIENCE)
-    await testbed.until(lambda: testbed.condition("CertificatesServed")[0] == "True", _PATIENCE)
+
+    async def is_served() -> bool:
+        after = {await served_certificate(testbed.host(pod)) for pod in testbed.pods()}
+        return len(after) == 1 and not after & before and testbed.condition("CertificatesServed")[0] == "True"
+
+    await testbed.until(is_served, _PATIENCE)
 
 
 async def _fill(testbed: MongodTestbed) -> None:

@@ -31,7 +31,8 @@ async def _trust(mgors: Mgors, ctx: Context[MgorsBackup] | Context[MgorsRestore]
     if members is None or not uses_tls(mode_of(members.spec.template.spec)):
         return None
     secret = await ctx.get(Secret, tls_name(mgors))
-    authority = (secret.data or {}).get("ca.crt", b"") if secret else b""
+    data = (secret.data or {}) if secret else {}
+    authority = data.get("ca.crt", b"") + data.get("previous-ca.crt", b"")
     return Trust(authority=authority, any_hostname=ignores_hostnames(wanted_tls(mgors)))
 
 

@@ -1,4 +1,4 @@
-"""Types of options whose help should be short: a port, a number, a number of seconds."""
+"""Types of options whose help should be short: a port, a number, a number of seconds, a namespace."""
 
 from typing import Any
 
@@ -52,6 +52,21 @@ class _Seconds(click.ParamType):  # type: ignore[type-arg]  # same
         return seconds
 
 
+class _Namespace(click.ParamType):  # type: ignore[type-arg]  # same
+    """The name of a namespace."""
+
+    name = "namespace"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name, or fail with the reason."""
+        from steersman.validation.names import label_faults
+
+        if label_faults(str(value)):
+            rule = "use lower-case letters, digits and '-'"
+            self.fail(f"{value!r} is not the name of a namespace: {rule}", param, ctx)
+        return str(value)
+
+
 def parse_object(text: str) -> tuple[str, str]:
     """Return kind and name of ``KIND/NAME``; raises ``BadParameter`` for anything else."""
     kind, slash, name = text.partition("/")
@@ -60,6 +75,7 @@ def parse_object(text: str) -> tuple[str, str]:
     return kind, name
 
 
+NAMESPACE = _Namespace()
 PORT = _Port()
 COUNT = _Number(0)
 POSITIVE = _Number(1)

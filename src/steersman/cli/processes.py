@@ -105,7 +105,8 @@ class Processes:
                 tasks.create_task(self._keep(process), name=f"process/{process.number}") for process in self._processes
             ]
             await asyncio.wait(kept)
-        return max(abs(process.code) for process in self._processes)
+        # The code of a process that a signal ended is negative.
+        return max(1 if process.code < 0 else process.code for process in self._processes)
 
     def kill(self) -> None:
         """End every process at once."""
@@ -160,6 +161,8 @@ class Processes:
             stdin=asyncio.subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for this process, which passes it on
         )
+        if self._stopping.is_set():  # while it was being started
+            process.running.terminate()
         try:
             return await process.running.wait()
         finally:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from steersman.cli.loop import loop_factory
-from steersman.cli.parameters import PORT, SECONDS
+from steersman.cli.parameters import NAMESPACE, PORT, SECONDS
 from steersman.cli.target import load_operator, project_target
 from steersman.cli.webhook_listener import WebhookServing, webhook_serving_options
 from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
@@ -56,7 +56,9 @@ class _Unusable(click.ClickException):
 @click.option("--shards", type=click.IntRange(1, 256), metavar="N", help="Let up to N replicas share the work.")
 @click.option("--processes", type=click.IntRange(1, 64), metavar="N", help="Run in N processes that share the work.")
 @click.option("--supervised", type=click.Path(path_type=Path), hidden=True)
-@click.option("--lease-namespace", metavar="NAME", help="Namespace of the Lease; default: the context's.")
+@click.option(
+    "--lease-namespace", metavar="NAME", type=NAMESPACE, help="Namespace of the Lease; default: the context's."
+)
 @click.option("--embedded", is_flag=True, help="Run on an API server inside this process.")
 @click.option("--dev", is_flag=True, help="Log text instead of JSON.")
 @click.option(

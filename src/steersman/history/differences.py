@@ -66,12 +66,17 @@ def without_bookkeeping(document: Mapping[str, Any]) -> JsonObject:
     return {**document, "metadata": {key: value for key, value in metadata.items() if key not in _ALWAYS}}
 
 
-def object_changes(before: bytes, after: bytes, mask: Mask = str) -> tuple[tuple[FieldChange, ...], int]:
+def object_changes(
+    before: bytes, after: bytes, mask: Mask = str, *, without: str = ""
+) -> tuple[tuple[FieldChange, ...], int]:
     """Return the fields in which two states of an object differ, except those that change with every write.
 
-    Only the parts whose bytes differ are decoded. Raises ``msgspec.MsgspecError`` if one is not a JSON object.
+    ``without`` names a part that is not compared. Only the parts whose bytes differ are decoded. Raises
+    ``msgspec.MsgspecError`` if one is not a JSON object.
     """
     old, new = _differing(_parts(before), _parts(after))
+    old.pop(without, None)
+    new.pop(without, None)
     if "metadata" in old and "metadata" in new:
         fields = (_parts(old.pop("metadata")), _parts(new.pop("metadata")))
         old_fields, new_fields = _differing(*({key: one[key] for key in one if key not in _ALWAYS} for one in fields))
@@ -105,7 +110,7 @@ def value_text(value: Any, mask: Mask = str) -> str:
     if value is None:
         return ""
     if value.__class__ is int:
-        return str(value)
+        return mask(str(value))
     if value.__class__ is str and value:
         return _cut(without_credentials(mask(" ".join(value.split()))), _VALUE)
     if value.__class__ in (dict, list):

@@ -43,7 +43,7 @@ async def test_a_pod_whose_labels_changed_is_released(cluster: Cluster, fake_clo
 async def test_a_pod_that_cannot_be_created_shows_in_a_condition(cluster: Cluster, fake_clock: FakeClock) -> None:
     """A quota that is exceeded must be visible on the object that wants the pods, and disappear with it."""
     async with node_and(cluster, replication_controllers.operator):
-        cluster.faults.inject(Refuse(403, "Forbidden"), method="POST", path="/pods", times=1)
+        cluster.faults.inject(Refuse(403, "Forbidden"), method="POST", path="/pods", times=2)
         await cluster.client.create(controller(1))
         await fake_clock.advance(0.001)
         (condition,) = cluster.list(ReplicationController)[0].status.conditions or []

@@ -117,6 +117,23 @@ def test_nothing_is_granted_by_wildcards_or_without_need() -> None:
     assert [rule["verbs"] for rule in secrets] == [["get"]]
 
 
+def test_a_sharded_operator_may_write_its_own_leases_only() -> None:
+    """Another operator's lease in the same namespace would let it stop that one."""
+    sharded = Operator("fleet", shards=3)
+    names = ["fleet-shards", "fleet-slot-0", "fleet-slot-1", "fleet-slot-2"]
+    everything, own = lease_rules("fleet", shards=3)
+    assert everything["verbs"] == ["list", "watch", "create"]
+    assert (own["resourceNames"], own["verbs"]) == (names, ["get", "patch"])
+    roles = [one for one in permission_objects(sharded, Shape(image="i", namespace="n")) if one["kind"] == "Role"]
+    assert any(role["rules"] == [everything, own] for role in roles)
+
+
+def test_more_replicas_than_shards_are_rejected() -> None:
+    """They would wait for ever, and look like capacity."""
+    with pytest.raises(ConfigError, match="2 shards, and 3 replicas cannot all work"):
+        all_objects(Operator("fleet", shards=2), Shape(image="i", namespace="n", replicas=3))
+
+
 def test_a_namespaced_operator_has_no_cluster_permissions() -> None:
     """Roles instead of ClusterRoles, in those namespaces only, and the operator watches only them."""
     shape = Shape(image="a", namespace="fleet-system", watch=("red", "blue"))

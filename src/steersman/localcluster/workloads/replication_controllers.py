@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from steersman.controller.context import Context
+from steersman.controller.predicates import always
 from steersman.errors import Retry
 from steersman.kinds.core_v1 import (
     Pod,
@@ -28,7 +29,10 @@ def _selects(controller: ReplicationController, pod: Any) -> bool:
     return bool(controller.spec.selector) and _selector(controller).matches(pod.labels)
 
 
-@operator.reconciler(ReplicationController, owns=[Pod], watches=[orphans(Pod, _selects)], while_deleting=True)
+# Every change counts: a status that another client wrote is corrected.
+@operator.reconciler(
+    ReplicationController, owns=[Pod], watches=[orphans(Pod, _selects)], when=always, while_deleting=True
+)
 async def reconcile(controller: ReplicationController, ctx: Context[ReplicationController]) -> None:
     """Create or delete pods until there are as many as wanted, and count them."""
     spec = controller.spec
