@@ -52,7 +52,7 @@ def test_a_program_is_simulated_with_a_folder_of_manifests(steps: Path, tmp_path
         (["--scenario", "{steps}", "--faults", "stall"], "stall cannot be injected into a program"),
         (["--scenario", "{steps}", "--also-serve", "policy"], "is not OLD=NEW"),
         (["--scenario", "{steps}", "--crds", "{steps}"], "there is no CustomResourceDefinition in it"),
-        (["--scenario", "{steps}", "--jobs", "0"], "at least one plan has to run at a time"),
+        (["--scenario", "{steps}", "--jobs", "0"], "Invalid value for '--jobs'"),
     ],
 )
 def test_what_cannot_be_used_is_named(steps: Path, arguments: list[str], message: str) -> None:
