@@ -5,21 +5,12 @@ a field of the status and a condition, and in the second measurement also a chil
 between the recorder as it ships and one that notes nothing and adds nothing; which one is first alternates, too, so
 that a drift of the machine has no effect. Metrics are counted in both.
 
-There are two results for each. Records are made when they are read, so the first result is the cost for an operator
-whose history is never read. For the second one every record is made, as if all were read: the highest possible cost.
-
-With ``instructions`` as argument instructions are counted by callgrind instead of seconds, which other programs on the
-machine do not change: ``python -m bench.history instructions``. It takes minutes.
+Two results for each: records are made when they are read, so the first is what an operator pays without readers.
+The second is measured while every record is made, as if all were read: the most that it can cost.
 """
 
 import asyncio
-import os
-import re
-import shutil
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +25,7 @@ from bench.widgets import Widget
 from steersman import Context, Operator, meta
 from steersman.controller.controller import Controller
 from steersman.controller.run import run_record
+from steersman.controller.run.reconcile_record import RunRecorder
 from steersman.history.history import History
 from steersman.history.records import ReconcileEnd
 from steersman.kinds.core_v1 import ConfigMap
@@ -42,11 +34,10 @@ from steersman.manager.manager import Manager, ManagerOptions
 from steersman.transport.config import ClusterConfig
 
 OBJECTS = 40
-#: Runs of a block, and pairs of blocks; by seconds and by instructions.
-BY_SECONDS, BY_INSTRUCTIONS = (80, 100), (40, 6)
+#: Runs of a block, and pairs of blocks.
+RUNS, PAIRS = 80, 100
 #: Largest share of a reconcile's CPU, and bytes of a record.
 BUDGET, BYTES = 0.03, 1024
-_CALLGRIND = "STEERSMAN_BENCH_CALLGRIND"
 
 
 class Counter:
@@ -107,7 +98,7 @@ def unrecorded(history: History) -> Iterator[None]:
 
     with (
         mock.patch.object(run_record, "RunTrace", NoTrace),
-        mock.patch.object(Controller, "_record", count),
+        mock.patch.object(RunRecorder, "record", count),
         mock.patch.object(Controller, "_next_run", _nothing),
     ):
         yield
@@ -128,12 +119,12 @@ class Measured:
         self.recorded.append(recorded)
         self.differences.append(recorded - bare)
 
-    def text(self, what: str, unit: str, scale: float) -> str:
+    def text(self, what: str) -> str:
         """Return the result as a line: the median of the paired differences, and the quartiles around it."""
         off = statistics.median(self.bare)
         low, cost, high = statistics.quantiles(self.differences, n=4)
         return (
-            f"{what}: {off * scale:,.0f} {unit} a reconcile without the recorder; it adds {cost * scale:,.1f} "
+            f"{what}: {off * 1e6:.0f} µs CPU a reconcile without the recorder; it adds {cost * 1e6:.1f} µs "
             f"({cost / off:.1%}; half of the pairs between {low / off:.1%} and {high / off:.1%}; budget {BUDGET:.0%})"
         )
 
@@ -141,15 +132,14 @@ class Measured:
 async def measure(kubeconfig: Path, *, with_child: bool, makes_records: bool) -> Measured:
     """Measure one operator."""
     counter, stop, measured = Counter(), asyncio.Event(), Measured()
-    meter, (runs, pairs) = (instructions, BY_INSTRUCTIONS) if _CALLGRIND in os.environ else (seconds, BY_SECONDS)
 
     async def block(history: History) -> float:
         await counter.wait(4)
-        began, before = meter(), counter.runs
-        await counter.wait(runs)
+        began, before = time.process_time(), counter.runs
+        await counter.wait(RUNS)
         if makes_records:
             history.make_records()
-        return (meter() - began) / (counter.runs - before)
+        return (time.process_time() - began) / (counter.runs - before)
 
     async def bare_block(history: History) -> float:
         with unrecorded(history):
@@ -158,7 +148,7 @@ async def measure(kubeconfig: Path, *, with_child: bool, makes_records: bool) ->
     async def take_turns(manager: Manager) -> None:
         history = manager.history
         await counter.wait(10 * OBJECTS)
-        for number in range(pairs):
+        for number in range(PAIRS):
             if number % 2:
                 bare, recorded = await bare_block(history), await block(history)
             else:
@@ -173,25 +163,8 @@ async def measure(kubeconfig: Path, *, with_child: bool, makes_records: bool) ->
     return measured
 
 
-def seconds() -> float:
-    """Return the CPU seconds of this process so far."""
-    return time.process_time()
-
-
-def instructions() -> float:
-    """Return the instructions of this process so far; it runs in callgrind, which writes them to files."""
-    folder = Path(os.environ[_CALLGRIND])
-    subprocess.run(["callgrind_control", "--dump", str(os.getpid())], check=True, capture_output=True)  # noqa: S603, S607 - ours
-    dumps = [path.read_text() for path in folder.glob("out.*")]
-    return float(sum(int(count) for dump in dumps for count in re.findall(r"^totals: (\d+)", dump, re.MULTILINE)))
-
-
 def main() -> None:
     """Measure both operators, in both ways."""
-    if sys.argv[-1] == "instructions" and _CALLGRIND not in os.environ:
-        in_callgrind()
-        return
-    unit, scale = ("instructions", 1.0) if _CALLGRIND in os.environ else ("µs CPU", 1e6)
     for with_child in (False, True):
         for makes_records in (False, True):
             with server() as kubeconfig:
@@ -200,18 +173,8 @@ def main() -> None:
                     measuring = measure(kubeconfig, with_child=with_child, makes_records=makes_records)
                     measured = runner.run(measuring)
             what = "status and a child" if with_child else "status"
-            print(measured.text(f"{what}{', every record made' if makes_records else ''}", unit, scale), flush=True)
+            print(measured.text(f"{what}{', every record made' if makes_records else ''}"), flush=True)
         print(f"{what}: {measured.record_bytes:.0f} bytes a record (budget {BYTES})", flush=True)
-
-
-def in_callgrind() -> None:
-    """Run the measurement in callgrind."""
-    if shutil.which("valgrind") is None:
-        sys.exit("counting instructions needs valgrind: apt-get install valgrind")
-    with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", "--quiet"]
-        environment = {**os.environ, _CALLGRIND: folder, "PYTHONHASHSEED": "0"}
-        subprocess.run([*command, sys.executable, "-m", "bench.history"], env=environment, check=True)  # noqa: S603 - ourselves
 
 
 if __name__ == "__main__":
