@@ -13,7 +13,7 @@ PUBLIC = {
     *("get", "get_metadata", "list", "list_metadata", "owned", "owned_metadata", "orphans"),
     *("apply", "create", "update", "patch", "delete", "prune"),
     *("condition", "event", "ready", "requeue_after", "waker", "memory"),
-    *("follow", "http", "external_write", "wait"),
+    *("follow", "http", "external_write", "external_writer", "wait"),
 }
 
 MAIN = Container(name="main", image="none")
