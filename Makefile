@@ -6,6 +6,8 @@ DEMO   := $(VENV)/.demo-installed
 DEV    := $(VENV)/.dev-installed
 BENCH  := $(VENV)/.bench-installed
 DATABASES := $(VENV)/.databases-installed
+# An S3 server, for backups in buckets.
+S3     := $(BIN)/versitygw
 WEB    := $(VENV)/.web-installed
 SITE   := $(VENV)/.site-installed
 WORKERS ?= auto
@@ -23,7 +25,7 @@ SECONDS ?= 300
 PYTHONS ?= 3.12 3.13 3.14
 TESTS ?= tests/objects tests/schema tests/structural tests/cel tests/secrets tests/controller tests/testing
 
-.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs site report sbom rehearse-release lock clean
+.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real conformance examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs site report sbom rehearse-release lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -37,7 +39,7 @@ test: $(DEV) ## Run all tests
 test-pythons: $(DEV) ## Run core tests on other Pythons, which it finds or fetches: PYTHONS="3.14" TESTS=
 	PYTHONS="$(PYTHONS)" $(BIN)/python -m tools.other_pythons -q -n $(WORKERS) $(TESTS)
 
-test-databases: $(DATABASES) ## Test the database operators on real servers, which it fetches if need be
+test-databases: $(DATABASES) $(S3) ## Test the database operators on real servers, which it fetches if need be
 	STEERSMAN_DATABASES=1 $(BIN)/pytest -q -n $(WORKERS) $(wildcard examples/*/tests/databases)
 
 test-web: $(WEB) ## Test the web view in a real Chromium, which it installs if it may (Debian, root)
@@ -79,6 +81,9 @@ contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver with it
 
 difference: $(DEV) ## Compare random operations with a real kube-apiserver: SEED=1 OPS=20000 (needs Go)
 	$(BIN)/python -m tools.control_plane run -- $(BIN)/python -m tests.contract.difference --seed $(SEED) --ops $(OPS)
+
+conformance: $(DEV) ## Run Kubernetes' conformance specs on a local cluster: FOCUS="sig-apps" (needs Go; about an hour)
+	$(BIN)/python -m tools.conformance --focus "$(FOCUS)"
 
 examples-real: $(DEV) ## Replay the READMEs of examples, each on a real kube-apiserver of its own (needs Go)
 	@for example in custompod foobar kubewatch network project samplecontroller; do \
@@ -154,6 +159,10 @@ $(BENCH): $(DEV) requirements/bench.txt
 $(DATABASES): $(DEV) requirements/databases.txt
 	@$(PIP) --require-hashes -r requirements/databases.txt
 	@touch $@
+
+$(S3): | $(DEV)
+	@if command -v go >/dev/null; then GOBIN=$(abspath $(BIN)) go install github.com/versity/versitygw/cmd/versitygw@v1.8.0; \
+	else echo "there is no Go: backups in buckets are not tested"; fi
 
 $(WEB): $(DEV) requirements/web.txt
 	@$(PIP) --require-hashes -r requirements/web.txt

@@ -37,8 +37,12 @@ _FILE = re.compile(r"# (\w+)\.py\n")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect every page that has Python in it."""
-    if file_path.suffix == ".md" and _BLOCK.search(file_path.read_text(encoding="utf-8")):
+    """Collect every page that has Python in it; the code of a translation is that of its source."""
+    if (
+        file_path.suffix == ".md"
+        and file_path.parent.name != "zh"
+        and _BLOCK.search(file_path.read_text(encoding="utf-8"))
+    ):
         page: pytest.Collector = Page.from_parent(parent, path=file_path)
         return page
     return None

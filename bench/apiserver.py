@@ -150,7 +150,7 @@ def embedded(folder: Path) -> Iterator[Target]:
 @contextmanager
 def real() -> Iterator[Target | None]:
     """Run kube-apiserver and etcd, if they have been built."""
-    from tools.control_plane.binaries import Binaries  # noqa: PLC0415 - not everybody has the tools
+    from tools.control_plane.binaries import Binaries  # noqa: PLC0415 - the tools may be missing
     from tools.control_plane.processes import ControlPlane  # noqa: PLC0415 - same
 
     binaries = Binaries.if_built()

@@ -1,15 +1,29 @@
 """What the history costs: CPU of a reconcile with and without the recorder in turns, and the bytes of a record.
 
 An operator in this process reconciles a few objects again and again, on a server in another process: every run changes
-a field of the status and a condition, and in the second measurement also a child. Each block of reconciles is measured
-with the recorder as it ships, then with one that notes nothing and adds nothing.
+a field of the status and a condition, and in the second measurement also a child. Short blocks of reconciles alternate
+between the recorder as it ships and one that notes nothing and adds nothing; which one is first alternates, too, so
+that a drift of the machine has no effect. Metrics are counted in both.
+
+There are two results for each. Records are made when they are read, so the first result is the cost for an operator
+whose history is never read. For the second one every record is made, as if all were read: the highest possible cost.
+
+With ``instructions`` as argument instructions are counted by callgrind instead of seconds, which other programs on the
+machine do not change: ``python -m bench.history instructions``. It takes minutes.
 """
 
 import asyncio
+import os
+import re
+import shutil
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
@@ -21,33 +35,39 @@ from steersman import Context, Operator, meta
 from steersman.controller.controller import Controller
 from steersman.controller.run import run_record
 from steersman.history.history import History
+from steersman.history.records import ReconcileEnd
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.manager.main import run_operators
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.transport.config import ClusterConfig
 
-OBJECTS, BLOCK, ROUNDS = 40, 400, 12
+OBJECTS = 40
+#: Runs of a block, and pairs of blocks; by seconds and by instructions.
+BY_SECONDS, BY_INSTRUCTIONS = (80, 100), (40, 6)
 #: Largest share of a reconcile's CPU, and bytes of a record.
 BUDGET, BYTES = 0.03, 1024
+_CALLGRIND = "STEERSMAN_BENCH_CALLGRIND"
 
 
 class Counter:
-    """Counts runs, and wakes the measurement after each block."""
+    """Counts runs, and wakes the measurement after so many."""
 
     def __init__(self) -> None:
         self.runs = 0
-        self.block_ended = asyncio.Event()
+        self._until = 0
+        self._reached = asyncio.Event()
 
     def add(self) -> None:
         """Count one run."""
         self.runs += 1
-        if self.runs % BLOCK == 0:
-            self.block_ended.set()
+        if self.runs == self._until:
+            self._reached.set()
 
-    async def wait_block(self) -> None:
-        """Wait for the end of a block."""
-        self.block_ended.clear()
-        await self.block_ended.wait()
+    async def wait(self, runs: int) -> None:
+        """Wait for so many more runs."""
+        self._reached.clear()
+        self._until = self.runs + runs
+        await self._reached.wait()
 
 
 def operator(counter: Counter, *, with_child: bool) -> Operator:
@@ -78,56 +98,120 @@ class NoTrace(run_record.RunTrace):
 
 
 @contextmanager
-def unrecorded() -> Iterator[None]:
-    """Record nothing in the block."""
-    with mock.patch.object(run_record, "RunTrace", NoTrace), mock.patch.object(Controller, "_record", _nothing):
+def unrecorded(history: History) -> Iterator[None]:
+    """Record nothing in the block; runs are counted as before."""
+    end = ReconcileEnd("widget", 0.001, 0.001, is_stale=False)
+
+    def count(*_: object) -> None:
+        history._notify(ReconcileEnd, end)  # noqa: SLF001 - what is left of adding a record
+
+    with (
+        mock.patch.object(run_record, "RunTrace", NoTrace),
+        mock.patch.object(Controller, "_record", count),
+        mock.patch.object(Controller, "_next_run", _nothing),
+    ):
         yield
 
 
-async def measure(kubeconfig: Path, *, with_child: bool) -> tuple[list[float], list[float], History]:
-    """Return the CPU seconds of a reconcile with and without the recorder, of each block, and the history."""
-    counter, stop = Counter(), asyncio.Event()
-    found: list[Manager] = []
-    recorded, bare = list[float](), list[float]()
+@dataclass(slots=True)
+class Measured:
+    """Cost of a reconcile in each block, by what was recorded; and the size of a record."""
 
-    async def block() -> float:
-        await counter.wait_block()
-        began, runs = time.process_time(), counter.runs
-        await counter.wait_block()
-        return (time.process_time() - began) / (counter.runs - runs)
+    bare: list[float] = field(default_factory=list)
+    recorded: list[float] = field(default_factory=list)
+    differences: list[float] = field(default_factory=list)
+    record_bytes: float = 0.0
+
+    def add(self, bare: float, recorded: float) -> None:
+        """Add a pair of blocks."""
+        self.bare.append(bare)
+        self.recorded.append(recorded)
+        self.differences.append(recorded - bare)
+
+    def text(self, what: str, unit: str, scale: float) -> str:
+        """Return the result as a line: the median of the paired differences, and the quartiles around it."""
+        off = statistics.median(self.bare)
+        low, cost, high = statistics.quantiles(self.differences, n=4)
+        return (
+            f"{what}: {off * scale:,.0f} {unit} a reconcile without the recorder; it adds {cost * scale:,.1f} "
+            f"({cost / off:.1%}; half of the pairs between {low / off:.1%} and {high / off:.1%}; budget {BUDGET:.0%})"
+        )
+
+
+async def measure(kubeconfig: Path, *, with_child: bool, makes_records: bool) -> Measured:
+    """Measure one operator."""
+    counter, stop, measured = Counter(), asyncio.Event(), Measured()
+    meter, (runs, pairs) = (instructions, BY_INSTRUCTIONS) if _CALLGRIND in os.environ else (seconds, BY_SECONDS)
+
+    async def block(history: History) -> float:
+        await counter.wait(4)
+        began, before = meter(), counter.runs
+        await counter.wait(runs)
+        if makes_records:
+            history.make_records()
+        return (meter() - began) / (counter.runs - before)
+
+    async def bare_block(history: History) -> float:
+        with unrecorded(history):
+            return await block(history)
 
     async def take_turns(manager: Manager) -> None:
-        found.append(manager)
-        await counter.wait_block()
-        for _ in range(ROUNDS):
-            recorded.append(await block())
-            with unrecorded():
-                bare.append(await block())
+        history = manager.history
+        await counter.wait(10 * OBJECTS)
+        for number in range(pairs):
+            if number % 2:
+                bare, recorded = await bare_block(history), await block(history)
+            else:
+                recorded, bare = await block(history), await bare_block(history)
+            measured.add(bare, recorded)
+        history.make_records()
+        measured.record_bytes = history.bytes / len(history)
         stop.set()
 
     config = ClusterConfig.from_kubeconfig(kubeconfig)
-    running = run_operators(
-        [operator(counter, with_child=with_child)], config, ManagerOptions(), stop, beside=take_turns
-    )
-    await running
-    return recorded, bare, found[0].history
+    await run_operators([operator(counter, with_child=with_child)], config, ManagerOptions(), stop, beside=take_turns)
+    return measured
+
+
+def seconds() -> float:
+    """Return the CPU seconds of this process so far."""
+    return time.process_time()
+
+
+def instructions() -> float:
+    """Return the instructions of this process so far; it runs in callgrind, which writes them to files."""
+    folder = Path(os.environ[_CALLGRIND])
+    subprocess.run(["callgrind_control", "--dump", str(os.getpid())], check=True, capture_output=True)  # noqa: S603, S607 - ours
+    dumps = [path.read_text() for path in folder.glob("out.*")]
+    return float(sum(int(count) for dump in dumps for count in re.findall(r"^totals: (\d+)", dump, re.MULTILINE)))
 
 
 def main() -> None:
-    """Measure both operators."""
+    """Measure both operators, in both ways."""
+    if sys.argv[-1] == "instructions" and _CALLGRIND not in os.environ:
+        in_callgrind()
+        return
+    unit, scale = ("instructions", 1.0) if _CALLGRIND in os.environ else ("µs CPU", 1e6)
     for with_child in (False, True):
-        with server() as kubeconfig:
-            prepare(kubeconfig, OBJECTS)
-            with asyncio.Runner(loop_factory=uvloop.Loop) as runner:
-                recorded, bare, history = runner.run(measure(kubeconfig, with_child=with_child))
-        what = "status and a child" if with_child else "status"
-        on, off = statistics.median(recorded), statistics.median(bare)
-        cost = statistics.median(one - other for one, other in zip(recorded, bare, strict=True))
-        print(
-            f"{what}: {on * 1e6:.0f} µs CPU a reconcile, {off * 1e6:.0f} without the recorder: {cost * 1e6:.1f} µs, "
-            f"{cost / off:.1%} (budget {BUDGET:.0%}); "
-            f"{history.bytes / len(history):.0f} bytes a record (budget {BYTES})"
-        )
+        for makes_records in (False, True):
+            with server() as kubeconfig:
+                prepare(kubeconfig, OBJECTS)
+                with asyncio.Runner(loop_factory=uvloop.Loop) as runner:
+                    measuring = measure(kubeconfig, with_child=with_child, makes_records=makes_records)
+                    measured = runner.run(measuring)
+            what = "status and a child" if with_child else "status"
+            print(measured.text(f"{what}{', every record made' if makes_records else ''}", unit, scale), flush=True)
+        print(f"{what}: {measured.record_bytes:.0f} bytes a record (budget {BYTES})", flush=True)
+
+
+def in_callgrind() -> None:
+    """Run the measurement in callgrind."""
+    if shutil.which("valgrind") is None:
+        sys.exit("counting instructions needs valgrind: apt-get install valgrind")
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", "--quiet"]
+        environment = {**os.environ, _CALLGRIND: folder, "PYTHONHASHSEED": "0"}
+        subprocess.run([*command, sys.executable, "-m", "bench.history"], env=environment, check=True)  # noqa: S603 - ourselves
 
 
 if __name__ == "__main__":

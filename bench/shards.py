@@ -9,6 +9,7 @@ from multiprocessing import get_context
 from time import perf_counter
 
 from steersman.simulation.workers import available_cores
+
 from tests.simulation.shard_rules import play_seeds
 
 _BLOCK = 250

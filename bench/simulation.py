@@ -22,10 +22,7 @@ def main() -> None:
     """Print a table of plans a second."""
     results = Results("simulation", "Simulation of an operator that makes ten writes, every single fault")
     for _ in range(_ROUNDS):
-        for name, operator in (
-            ("made by a function", make_operator),
-            ("global of a module", "bench.ten_writes:operator"),
-        ):
+        for name, operator in _OPERATORS.items():
             begin = process_time()
             report = simulate(operator, rollout)
             taken = process_time() - begin

@@ -22,12 +22,17 @@ from steersman.webview.access import AccessRules, new_token, view_url
 from steersman.webview.app import WebViewApp, WebViewOptions
 from tests.webview.sample import many, showcase
 from tests.webview.sample_kinds import Website
+from tests.webview.sample_plan import SamplePlans
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 MOMENT = datetime(2026, 11, 16, 12, 37, 55, 200_000, tzinfo=UTC)
 #: The second and third draw letters alike on every machine and every time.
 FLAGS = ["--no-sandbox", "--disable-lcd-text", "--font-render-hinting=none"]
 SETTINGS = {"workers": "Website 8, Database 2", "resync": "10 min", "log level": "info", "webhooks": "127.0.0.1:9443"}
+
+
+#: The page about plans shows one only when its button is pressed.
+PLAN = "#/plan"
 
 
 class Picture(Struct, frozen=True, kw_only=True):
@@ -50,6 +55,7 @@ PICTURES = (
     Picture(name="webview-object-dark-zh", page="#/objects/Website/shop/web", scheme="dark", language="zh"),
     Picture(name="webview-queues", page="#/queues"),
     Picture(name="webview-api", page="#/api"),
+    Picture(name="webview-plan", page="#/plan"),
     Picture(name="webview-settings", page="#/settings"),
     Picture(name="webview-overview-390", page="#/", width=390, height=844),
     Picture(name="webview-objects-390", page="#/objects", width=390, height=844),
@@ -63,7 +69,10 @@ async def take(browser: Browser, picture: Picture, folder: Path) -> None:
     clock = FakeClock(MOMENT)
     operator = many(clock, picture.objects) if picture.objects else showcase(clock)
     token = new_token()
-    options = WebViewOptions(access=AccessRules(token=token), settings=SETTINGS, definitions=(crd_of(Website),))
+    plans = SamplePlans() if picture.page == PLAN else None
+    options = WebViewOptions(
+        access=AccessRules(token=token), settings=SETTINGS, definitions=(crd_of(Website),), plans=plans
+    )
     app = WebViewApp(operator, options, RealClock())
     async with Server(app, clock=RealClock()) as server, AsyncExitStack() as stack:
         context = await browser.new_context(
@@ -80,6 +89,9 @@ async def take(browser: Browser, picture: Picture, folder: Path) -> None:
         await page.wait_for_selector("main h1")
         await page.wait_for_selector(".link-live")
         await page.evaluate("() => document.fonts.ready")
+        if picture.page == PLAN:
+            await page.locator("main .primary").click()
+            await page.wait_for_selector(".plan")
         await page.screenshot(path=folder / f"{picture.name}.png")
 
 

@@ -5,6 +5,7 @@ is no part of a simulation. Their decisions are pure functions, which their own 
 """
 
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,9 +55,15 @@ def operator_and_scenario(example: str, tests: ModuleType) -> tuple[OperatorSour
         return tests.operator, found
 
     async def create_change_and_delete(cluster: Cluster) -> None:
-        await found(tests.Neutron(clock=cluster.clock))(cluster)  # its provider, afresh for each run
+        await found(tests.Neutron(clock=cluster.clock))(cluster)  # its provider, new for each run
 
     return tests.operator, create_change_and_delete
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU time of this process and of the workers that it has waited for."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def main() -> None:
@@ -66,8 +73,9 @@ def main() -> None:
     for example in wanted:
         with crash_tests_of(example) as tests:
             operator, scenario = operator_and_scenario(example, tests)
+            before = _cpu_seconds()
             report = simulate(operator, scenario, jobs=available_cores())
-            print(f"{example}: {report.text()}", flush=True)
+            print(f"{example}: {report.text()}; {_cpu_seconds() - before:.1f} s of CPU", flush=True)
             is_failed |= bool(report.failures)
     sys.exit(is_failed)
 

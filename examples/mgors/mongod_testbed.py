@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -46,6 +47,13 @@ class Writes:
 
     attempted: set[int] = field(default_factory=set)
     acknowledged: set[int] = field(default_factory=set)
+    #: When each was acknowledged, in seconds.
+    times: list[float] = field(default_factory=list)
+
+    def longest_pause(self, since: float, until: float) -> float:
+        """Return the longest time without an acknowledged write."""
+        times = [since, *(at for at in self.times if since < at < until), until]
+        return max(later - earlier for earlier, later in pairwise(times))
 
 
 @dataclass
@@ -230,6 +238,7 @@ class MongodTestbed:
                         continue
                     else:
                         writes.acknowledged.add(number)
+                        writes.times.append(self.cluster.clock.monotonic())
                     finally:
                         await self.cluster.clock.sleep(0.02)
 

@@ -75,9 +75,9 @@ class RealClock(Clock):
 
 
 class Deadline:
-    """A time limit that is moved often and reached seldom: moving it later touches no timer.
+    """A time limit that is often moved and rarely reached: moving it to a later time does not touch the timer.
 
-    The one timer may wake early; it then looks where the limit stands by now and sleeps on.
+    So the timer may fire too early; it is then set again for the current limit.
     """
 
     __slots__ = ("_at", "_callback", "_clock", "_timer", "_wakes_at")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 @contextmanager
 def private_file(content: bytes) -> Iterator[str]:
-    """Yield a path under which the content can be read inside the block, and nowhere after it."""
+    """Yield the path of a file with the content; the file exists only inside the block."""
     descriptors = Path("/proc/self/fd")
     if not hasattr(os, "memfd_create") or not descriptors.is_dir():
         import tempfile  # noqa: PLC0415 - only where there is no other way

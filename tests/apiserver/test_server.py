@@ -2,6 +2,8 @@ import json
 
 import pytest
 
+from steersman.apiserver.local import local_server
+from steersman.apiserver.server import ApiServer
 from tests.apiserver.api import ADMIN, BOATS, Api, boat
 
 
@@ -131,3 +133,25 @@ async def test_discovery_is_not_sent_again_until_it_changes() -> None:
 async def test_methods_that_no_resource_supports_are_rejected(method: str) -> None:
     """Recorded: all of them are 405."""
     assert (await Api().send(method, "/api/v1/namespaces/default/configmaps")).status == 405
+
+
+async def test_the_service_of_the_api_has_endpoints_where_the_server_listens() -> None:
+    """Programs that look for the API server by its Service find an address and a port that answer."""
+    async with local_server() as server:
+        host, _, port = server.access.url.removeprefix("https://").partition(":")
+        store = server.api.objects.store
+        endpoints = store.get("endpoints", "default", "kubernetes")
+        slices = store.get("endpointslices.discovery.k8s.io", "default", "kubernetes")
+        assert endpoints is not None
+        assert slices is not None
+        (subset,) = endpoints.decode()["subsets"]
+        assert (subset["addresses"], subset["ports"][0]["port"]) == ([{"ip": host}], int(port))
+        assert slices.decode()["endpoints"][0]["addresses"] == [host]
+        assert slices.labels == {"kubernetes.io/service-name": "kubernetes"}
+
+
+async def test_a_cluster_has_a_range_of_service_addresses() -> None:
+    """Clients that allocate addresses read it; it contains the address of the API's own Service."""
+    ranges = ApiServer().objects.store.get("servicecidrs.networking.k8s.io", "", "kubernetes")
+    assert ranges is not None
+    assert ranges.decode()["spec"] == {"cidrs": ["10.0.0.0/24"]}

@@ -34,13 +34,21 @@ def _keeps(handler: ast.ExceptHandler) -> bool:
     )
 
 
-def swallowed(tree: ast.AST) -> Iterator[int]:
+def _checked(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes outside of the allowed functions."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if not (isinstance(node, ast.FunctionDef) and node.name in ALLOWED):
+            yield node
+            waiting += ast.iter_child_nodes(node)
+
+
+def swallowed(text: str) -> Iterator[int]:
     """Yield the lines of handlers and `suppress` calls that would swallow a cancellation."""
-    allowed = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in ALLOWED]
-    exempt = {id(inner) for function in allowed for inner in ast.walk(function)}
-    for node in ast.walk(tree):
-        if id(node) in exempt:
-            continue
+    if "except" not in text and "suppress" not in text:
+        return
+    for node in _checked(ast.parse(text)):
         if isinstance(node, ast.ExceptHandler) and _names(node.type) & CATCHES_ALL and not _keeps(node):
             yield node.lineno
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
@@ -49,10 +57,10 @@ def swallowed(tree: ast.AST) -> Iterator[int]:
                 yield node.lineno
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=str)
-def test_no_module_swallows_a_cancellation(source: Path) -> None:
+def test_no_module_swallows_a_cancellation() -> None:
     """Cancellation is the only stop signal: code that swallows it makes a task that cannot be stopped."""
-    assert list(swallowed(ast.parse(source.read_text()))) == []
+    assert len(SOURCES) > 500
+    assert [f"{source}:{line}" for source in SOURCES for line in swallowed(source.read_text())] == []
 
 
 @pytest.mark.parametrize(
@@ -67,9 +75,9 @@ def test_no_module_swallows_a_cancellation(source: Path) -> None:
 )
 def test_the_check_finds_a_swallowed_cancellation(guilty: str) -> None:
     """A check that finds nothing proves nothing."""
-    assert list(swallowed(ast.parse(guilty)))
+    assert list(swallowed(guilty))
 
 
 def test_the_check_allows_handlers_that_raise_again() -> None:
     """Cleaning up and raising again is what a handler is for."""
-    assert list(swallowed(ast.parse("try: ...\nexcept BaseException:\n  clean()\n  raise"))) == []
+    assert list(swallowed("try: ...\nexcept BaseException:\n  clean()\n  raise")) == []

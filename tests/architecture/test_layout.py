@@ -13,16 +13,16 @@ LONGEST = 650
 SOURCES = [path for path in sorted(Path("src/steersman").rglob("*.py")) if not path.match("kinds/*_v*.py")]
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=str)
-def test_a_file_holds_one_concept(source: Path) -> None:
+def test_a_file_holds_one_concept() -> None:
     """A file may explain itself at length; one of more than 650 lines is two concepts. Generated kinds are exempt."""
-    assert len(source.read_text().splitlines()) <= LONGEST
+    assert len(SOURCES) > 500
+    assert [str(source) for source in SOURCES if len(source.read_text().splitlines()) > LONGEST] == []
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=str)
-def test_a_module_states_its_purpose(source: Path) -> None:
+def test_a_module_states_its_purpose() -> None:
     """The first line of a module is what a newcomer reads."""
-    assert source.read_text().lstrip().startswith(('"""', "# "))
+    starts = {source: source.read_text().lstrip() for source in SOURCES}
+    assert [str(source) for source, start in starts.items() if not start.startswith(('"""', "# "))] == []
 
 
 #: Annotations with ``Any`` per 1,000 lines. ``object`` says that nothing is known; ``Any`` switches checks off.
@@ -36,7 +36,8 @@ def test_any_is_rare() -> None:
         if source.relative_to("src/steersman").parts[0] not in {"golang", "codegen"}:
             text = source.read_text()
             lines += len(text.splitlines())
-            count += sum(isinstance(node, ast.Name) and node.id == "Any" for node in ast.walk(ast.parse(text)))
+            if "Any" in text:
+                count += sum(isinstance(node, ast.Name) and node.id == "Any" for node in ast.walk(ast.parse(text)))
     assert count * 1000 / lines < MOST_ANY
 
 

@@ -20,6 +20,7 @@ users: [{name: u, user: {}}]
 """
 NO_PROJECT = "there is no project in this folder: change to one, create one with 'steer init NAME', or pass "
 NOT_SCENARIO = "Invalid value for MODULE:SCENARIO: os:walk is not a scenario"
+NOT_NAMESPACE = "is not the name of a namespace: use lower-case letters, digits and '-'"
 REFUSED = "https://127.0.0.1:1: Connection refused; check the address, and that the server runs"
 
 
@@ -60,6 +61,7 @@ def error_of(arguments: str) -> str:
         ("manifests", f"{NO_PROJECT}--operator MODULE:OPERATOR"),
         ("run", f"{NO_PROJECT}MODULE:OPERATOR"),
         ("plan", f"{NO_PROJECT}MODULE:OPERATOR"),
+        ("run a:b --lease-namespace A_b", f"Invalid value for '--lease-namespace': 'A_b' {NOT_NAMESPACE}"),
         ("run a", "Invalid value for MODULE:OPERATOR: 'a' is not MODULE:OPERATOR, such as my_operator.main:operator"),
         ("run no.where:a", "Invalid value for MODULE:OPERATOR: cannot import 'no.where': No module named 'no'"),
         ("run os:path", "Invalid value for MODULE:OPERATOR: os:path is not an Operator, but of the type module"),

@@ -43,7 +43,23 @@ def test_it_prints_one_line_writes_a_private_file_and_ends_cleanly(tmp_path: Pat
     assert (rest, code, mode) == ("", 0, 0o600)
     assert isinstance(config.authentication, Token)
     assert config.authentication.token.reveal() == "a-token-of-my-own"
-    assert [entry.name for entry in path.parent.iterdir()] == ["config"]
+    assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("case", ["data", "replaced"])
+def test_a_kubeconfig_that_is_used_later_is_kept(tmp_path: Path, case: str) -> None:
+    """With --data the next start has the same token; and a second server may have written the same file since."""
+    path = tmp_path / "config"
+    data = ["--data", str(tmp_path / "data")] if case == "data" else []
+    command = [*STEER, "server", "--kubeconfig", str(path), *data]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # noqa: S603 - our own command
+        assert process.stdout is not None
+        process.stdout.readline()
+        if case == "replaced":
+            path.write_text("that of another server")
+        expected = path.read_bytes()
+        process.terminate()
+    assert path.read_bytes() == expected
 
 
 def test_each_start_creates_a_new_token(tmp_path: Path) -> None:
@@ -54,8 +70,8 @@ def test_each_start_creates_a_new_token(tmp_path: Path) -> None:
         with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # noqa: S603 - our own command
             assert process.stdout is not None
             process.stdout.readline()
+            tokens.append(json.loads((tmp_path / name).read_bytes())["users"][0]["user"]["token"])
             process.terminate()
-        tokens.append(json.loads((tmp_path / name).read_bytes())["users"][0]["user"]["token"])
     assert tokens[0] != tokens[1]
     assert min(map(len, tokens)) >= 32
 

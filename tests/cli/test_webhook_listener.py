@@ -29,6 +29,21 @@ def test_an_operator_without_webhooks_needs_no_listener() -> None:
     assert WebhookServing(service="a/b").front([Operator("plain")], is_local=True) is None
 
 
+@pytest.mark.parametrize(
+    ("serving", "option"), [(WebhookServing(url="https://a:1"), "url"), (WebhookServing(service="a/b"), "service")]
+)
+def test_an_option_without_webhooks_is_reported(
+    serving: WebhookServing, option: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The author expects calls that will never come: perhaps the wrong operator was named."""
+    assert serving.front([Operator("plain")], is_local=False) is None
+    assert [record.getMessage() for record in caplog.records] == [
+        f"--webhook-{option} has no effect: the operator plain has no webhooks and no conversions"
+    ]
+    assert WebhookServing().front([Operator("plain")], is_local=False) is None
+    assert len(caplog.records) == 1
+
+
 def test_with_a_server_on_this_machine_webhooks_are_called_there() -> None:
     """`steer dev` and `steer run --embedded` need no option."""
     front = WebhookServing().front([_operator()], is_local=True)

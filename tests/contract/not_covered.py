@@ -7,12 +7,11 @@ _MADE_UP = "the message quotes a name or uid that each server generates"
 _LATER = "a real server establishes a CRD some milliseconds later; here it is established at once"
 _REMEMBERED = "a real server caches for ten seconds that a token is valid; here it is rejected at once"
 _CERTIFICATES = "certificate signing requests are stored, but hardly validated"
-_PLUGINS = "what pods are given by default they are given after webhooks have seen them"
 _PARTS = "webhooks are told of a part of an object without the owners of its fields and what is empty"
 _REDIRECTS = "redirects are not followed: they could lead to another machine"
 _PROTOBUF = "answers are JSON on purpose, whatever the client prefers"
 _CHECKS = "the names of the health checks are those of Kubernetes' own components"
-_HASHES = "hashes of documents differ between servers, and OpenAPI v2 contains no kinds here"
+_HASHES = "hashes of documents differ between servers"
 _NO_NODE = "no node serves logs"
 _OPENID = "tokens are signed with an elliptic-curve key, and the address is that of this server"
 
@@ -57,7 +56,6 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
     },
     "admission": {
         "hook-subresources": {
-            "3 POST /api/v1/namespaces/NS/pods": _PLUGINS,
             "6 PATCH /apis/apps/v1/namespaces/NS/deployments/d/scale": _PARTS,
             "7 PUT /apis/apps/v1/namespaces/NS/deployments/d/scale": _PARTS,
             "8 POST /api/v1/namespaces/NS/pods/p/binding": _PARTS,
@@ -73,7 +71,6 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
             "16 POST /api/v1/namespaces/NS/configmaps": "what is wrong with a patch is told in other words"
         },
         "validating-failures-fail": {"4 POST /api/v1/namespaces/NS/configmaps": _REDIRECTS},
-        "hook-mutations": {"2 POST /api/v1/namespaces/NS/pods?fieldManager=me": _PLUGINS},
         "conversion-refused": {
             "5 GET /apis/ad-conversion-refused.example.com/v2/namespaces/NS/things": (
                 "there is no cache that would have to be filled first: the failure itself is told"

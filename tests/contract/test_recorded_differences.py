@@ -28,5 +28,7 @@ SCENARIOS = _scenarios()
 @pytest.mark.parametrize("scenario", [scenario for _, scenario in SCENARIOS], ids=[name for name, _ in SCENARIOS])
 async def test_scenario_has_the_results_of_a_real_server(scenario: dict[str, Any]) -> None:
     """A fixed difference must not come back, also where no real server is available."""
-    sequence = Sequence(name=scenario["name"], setup=[], steps=[builtin_step(step) for step in scenario["steps"]])
+    steps = [builtin_step(step) for step in scenario["steps"]]
+    controllers = bool(scenario.get("controllers"))
+    sequence = Sequence(name=scenario["name"], setup=[], steps=steps, needs_controllers=controllers)
     assert await Replay(sequence).run() == {}

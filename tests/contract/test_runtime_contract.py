@@ -204,7 +204,7 @@ async def test_a_permanent_failure_is_reported_by_condition_and_event(server: Se
 
 
 async def test_a_restarted_operator_continues_without_writing(server: Server) -> None:
-    """If nothing is to do nothing is written: versions do not change over a restart."""
+    """If there is nothing to do, a restart writes nothing: resource versions do not change."""
     async with server.client() as client:
         async with running(client, parts_operator(client.namespace)):
             gadget = await client.create(Gadget(meta("g"), GadgetSpec(parts=2)))

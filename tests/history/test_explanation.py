@@ -1,4 +1,4 @@
-"""What a user reads who asks why an object is in its state."""
+"""The text that explains to a user why an object is in its state."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -225,3 +225,11 @@ def test_the_reviews_of_an_object_that_was_never_created_are_shown() -> None:
         "",
         "10:37:55.200  review of CREATE by /validate, 1.0 ms: denied: no",
     ]
+
+
+def test_a_request_that_changed_nothing_is_shown_as_one_that_was_sent() -> None:
+    """Applies of an unchanged intent are not sent at all: the timeline must not read as if this were one of them."""
+    run = replace(RUN, writes=(WriteRecord(Verb.UNCHANGED, POD),))
+    assert explain(replace(VIEW, reconciles=(run,)), NOW)[-1] == (
+        "                sent    Pod a-x7k2p, which was like that already"
+    )

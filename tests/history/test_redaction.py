@@ -59,7 +59,7 @@ def test_the_longest_of_two_values_is_masked() -> None:
 
 
 def test_no_value_is_kept() -> None:
-    """What recognises secrets lives as long as the process, and must not be a second copy of all of them."""
+    """The memory lives as long as the process, and must not become a second copy of all Secrets."""
     memory = remembering(CANARY)
     gc.collect()
     forms = [CANARY, CANARY.decode(), CANARY.hex(), b64encode(CANARY).decode()]

@@ -7,6 +7,7 @@ from steersman.kinds.core_v1 import (
     Volume,
     VolumeResourceRequirements,
 )
+from steersman.kinds.storage_v1 import VolumeAttributesClass
 from steersman.localcluster import volumes
 from steersman.objects.meta import meta
 from steersman.objects.quantity import Quantity
@@ -76,3 +77,19 @@ async def test_a_claim_waits_for_the_volume_it_names(cluster: Cluster, fake_cloc
         await fake_clock.advance(0)
         (kept,) = cluster.list(PersistentVolume)
         assert kept.status.phase == "Released"
+
+
+async def test_a_deleted_class_stays_while_a_claim_uses_it(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The finalizer that the server adds must be removed by a controller, or the class could never be deleted."""
+    async with node_and(cluster, volumes.operator):
+        fast = await cluster.client.create(VolumeAttributesClass(meta("fast"), driver_name="d", parameters={"a": "b"}))
+        user = claim()
+        user.spec.volume_attributes_class_name = "fast"
+        await cluster.client.create(user)
+        await fake_clock.advance(0)
+        await cluster.client.delete(fast)
+        await fake_clock.advance(0)
+        assert [one.is_deleting for one in cluster.list(VolumeAttributesClass)] == [True]
+        await cluster.client.delete(user)
+        await fake_clock.advance(0)
+        assert cluster.list(VolumeAttributesClass) == []

@@ -10,9 +10,20 @@ import pytest
 from steersman import Blocked, Context, Model, Operator, Permanent, Resource, Retry, Status, custom_resource, meta
 from steersman.history import redaction
 from steersman.history.explanation import explain, sentence
-from steersman.history.records import CauseType, KeyPhase, LeadershipChange, ObjectName, Result, Verb, WebhookCall
+from steersman.history.records import (
+    CauseType,
+    KeyPhase,
+    KeyState,
+    LeadershipChange,
+    ObjectName,
+    Result,
+    Verb,
+    WebhookCall,
+)
 from steersman.history.state import WebhookState
-from steersman.kinds.core_v1 import ConfigMap, Secret
+from steersman.kinds.apps_v1 import Deployment, DeploymentSpec
+from steersman.kinds.core_v1 import ConfigMap, Container, PodSpec, PodTemplateSpec, Secret
+from steersman.kinds.meta_v1 import LabelSelector
 from steersman.manager.manager import Manager
 from steersman.testing import Cluster
 
@@ -351,3 +362,53 @@ async def test_reviews_and_leadership_are_part_of_what_is_known_of_an_object(clu
         assert (rejected.exists, len(rejected.reviews)) == (False, 1)
         [webhook] = manager.introspection.overview().webhooks
     assert webhook == WebhookState(webhook="/validate", reviews=4, denied=1, failed=1, slowest=2.0, last=began)
+
+
+async def test_the_timer_of_a_wait_or_a_pause_ends_with_it(cluster: Cluster) -> None:
+    """What is shown as the next run must happen, and must have a reason."""
+    async with cluster.running(page_operator()) as manager:
+        page = await cluster.client.create(Page(meta("a", namespace="default"), PageSpec(text="wait")))
+        await cluster.settle()
+        assert view(manager, "a").state.until is not None
+        await cluster.client.create(Secret(meta("seal", namespace="default"), data={"key": b"12345678"}))
+        await cluster.settle()
+        assert view(manager, "a").state == KeyState()
+        for value, phase in (("2046-01-01T00:00:00Z", KeyPhase.PAUSED), (None, KeyPhase.IDLE)):
+            await cluster.client.patch(page, {"metadata": {"annotations": {"steersman.dev/paused": value}}})
+            await cluster.settle()
+            state = view(manager, "a").state
+            assert (state.phase, state.until is not None) == (phase, value is not None)
+            if state.until is not None:
+                assert state.until.year == 2046
+
+
+async def test_what_another_controller_wrote_meanwhile_is_not_credited_to_the_run(cluster: Cluster) -> None:
+    """A write shows the fields that it has changed; the status of a Deployment is that of its own controller."""
+    operator = Operator("pages")
+    labels, main = {"app": "a"}, Container(name="main", image="a")
+
+    @operator.reconciler(Page, owns=[Deployment])
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        desired = Deployment(
+            meta(page.name),
+            spec=DeploymentSpec(
+                replicas=page.spec.copies,
+                selector=LabelSelector(match_labels=labels),
+                template=PodTemplateSpec(metadata=meta("", labels=labels), spec=PodSpec(containers=[main])),
+            ),
+        )
+        if page.spec.copies == 2:
+            status = {"status": {"replicas": 1, "observedGeneration": 1}}
+            await cluster.client.status.patch(await cluster.client.get(Deployment, page.name, "default"), status)
+        await ctx.apply(desired)
+
+    async with cluster.running(operator) as manager:
+        page = await cluster.client.create(Page(meta("a", namespace="default")))
+        await cluster.settle()
+        await cluster.client.patch(page, {"spec": {"copies": 2}})
+        await cluster.settle()
+        runs = view(manager, "a").reconciles
+    changed = [
+        change.path for run in runs for write in run.writes for change in write.changes if write.verb == "changed"
+    ]
+    assert changed == ["spec.replicas"]

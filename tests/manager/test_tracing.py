@@ -1,6 +1,7 @@
 """Spans are a view of the history: what an operator did, in the trace of its caller."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,6 +16,7 @@ from opentelemetry.trace import StatusCode, get_current_span
 
 from steersman import Admission, Context, Model, Operator, Resource, Status, custom_resource, meta
 from steersman.clock import RealClock
+from steersman.errors import TransportError
 from steersman.history.records import ObjectName, WebhookCall
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.manager.manager import ManagerOptions
@@ -47,13 +49,14 @@ class Shop(Resource[ShopSpec, ShopStatus]):
 class Bank:
     """An HTTP service that writes down the headers that it gets."""
 
-    def __init__(self) -> None:
+    def __init__(self, status: int = 200) -> None:
         self.requests: list[dict[str, str]] = []
+        self._status = status
 
     def handle(self, request: Request, exchange: Exchange) -> None:
         """Answer anything."""
         self.requests.append(dict(request.headers))
-        exchange.respond(Response(200, [("content-type", "application/json")], b"{}"))
+        exchange.respond(Response(self._status, [("content-type", "application/json")], b"{}"))
 
 
 @pytest.fixture
@@ -127,6 +130,7 @@ async def test_a_reconcile_is_a_span_with_its_requests_and_writes_as_children(
         if span.parent is not None and span.parent.span_id == span_id(first)
     ]
     assert [child.name for child in children] == [
+        "GET bank.example.com",
         "read Secret key",
         "create ConfigMap a",
         "status Shop a",
@@ -142,7 +146,42 @@ async def test_a_reconcile_is_a_span_with_its_requests_and_writes_as_children(
     assert first.end_time - first.start_time == pytest.approx(runs[0].seconds * 1e9, abs=2000)
     # The second run was caused by the timer of the first, and by its write of the status.
     assert [link.context.span_id for link in second.links] == [span_id(first)]
-    assert bank.requests[0]["traceparent"].split("-")[2] == f"{span_id(first):016x}"
+    assert bank.requests[0]["traceparent"].split("-")[2] == f"{span_id(children[0]):016x}"
+
+
+async def test_a_request_to_a_service_is_a_child_whatever_comes_of_it(
+    cluster: Cluster, exported: InMemorySpanExporter, options: ManagerOptions
+) -> None:
+    """A service that rejects or does not answer is what a trace is read for; its path may be a secret, as in chats."""
+    operator = Operator("shops")
+
+    @operator.reconciler(Shop)
+    async def reconcile(shop: Shop, ctx: Context[Shop]) -> None:
+        url = "http://bank.example.com:81" if shop.name == "a" else "http://localhost:9"
+        with contextlib.suppress(TransportError):
+            await ctx.http(f"{url}/{CANARY}").request("POST", f"/{CANARY}", json={"key": CANARY}, timeout=1)
+
+    cluster.services.serve("http://bank.example.com:81", Bank(status=404))
+    async with cluster.running(operator, options=options):
+        for name in ("a", "b"):
+            await cluster.client.create(Shop(meta(name)))
+        await cluster.eventually(lambda: len(run_spans(exported)) == 2)
+    rejected, unanswered = run_spans(exported, "POST bank.example.com"), run_spans(exported, "POST localhost")
+    [[rejected_span], [unanswered_span]] = rejected, unanswered
+    assert dict(rejected_span.attributes or {}) == {
+        "http.request.method": "POST",
+        "http.response.status_code": 404,
+        "server.address": "bank.example.com",
+        "server.port": 81,
+        "url.scheme": "http",
+    }
+    assert "error.type" in (unanswered_span.attributes or {})
+    runs = {span_id(span) for span in run_spans(exported)}
+    for span in (rejected_span, unanswered_span):
+        assert span.status.status_code is StatusCode.ERROR
+        assert span.parent is not None
+        assert span.parent.span_id in runs
+    assert CANARY not in json.dumps([one.to_json() for one in exported.get_finished_spans()])
 
 
 async def test_a_failed_reconcile_is_a_failed_span_without_secrets(
@@ -207,7 +246,7 @@ class Collector:
         for group in received.resource_spans:
             self.services |= {one.value.string_value for one in group.resource.attributes if one.key == "service.name"}
             self.names += [span.name for scope in group.scope_spans for span in scope.spans]
-        exchange.respond(Response(200, [("content-type", "application/x-protobuf")]))
+        exchange.respond(Response(self._status, [("content-type", "application/x-protobuf")]))
 
 
 async def test_spans_are_sent_to_the_endpoint_that_the_environment_names(

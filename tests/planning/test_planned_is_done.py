@@ -1,33 +1,40 @@
 """Planned = done: what a plan says is what the operator then does, for every example and each of its samples."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from steersman import Invalid, Operator, Unstructured
 from steersman.manager.manager import ManagerOptions
+from steersman.planning import PlanOptions
+from steersman.planning.comparison import compare
 from steersman.schema.generated_objects import generated
 from steersman.schema.versions import Versions
-from steersman.testing import Cluster, FakeClock, apply_samples
+from steersman.testing import Cluster, FakeClock
 from steersman.testing.webhook_listener import InProcessListener
-from tests.support.planned_examples import CALLS, DRAWN, DRIVERS, operator_of, service_of
+from tests.support.planned_examples import CALLS, DRAWN, DRIVERS, create_samples, operator_of, sample_sets, service_of
 from tests.support.worlds import done, planned, running, without, world_of
-from tools.examples import EXAMPLES, examples
+from tools.examples import examples
 
 
-@pytest.mark.parametrize("example", examples())
-async def test_what_is_planned_is_done(cluster: Cluster, fake_clock: FakeClock, example: str) -> None:
+@pytest.mark.parametrize(("example", "samples"), sample_sets())
+async def test_what_is_planned_is_done(
+    cluster: Cluster, fake_clock: FakeClock, example: str, samples: tuple[Path, ...]
+) -> None:
     """A plan that differs from what happens then is worse than none."""
     operator = operator_of(example)
     if operator.not_planned:
         pytest.skip(operator.not_planned)
     await cluster.install(*operator.kinds)
-    await apply_samples(cluster, EXAMPLES / example / "samples")
+    await create_samples(cluster.client, samples)
     for url, app in service_of(example, fake_clock).items():
         cluster.serve_http(url, app)
     before = await world_of(cluster.client, operator, "")
     version = cluster.server.objects.version
-    plan = await cluster.plan(operator)
+    plan = await cluster.plan(operator, options=PlanOptions(hash_key=b"k"))
+    again = await cluster.plan(operator, options=PlanOptions(hash_key=b"k"))
+    assert compare(plan.objects, again.objects) == ()
     assert cluster.server.objects.version == version
     assert not plan.failures, str(plan)
     assert {(call.system, call.description) for call in plan.calls} == CALLS.get(example, set())

@@ -162,7 +162,7 @@ async def test_an_upgrade_shows_every_write(cluster: Cluster) -> None:
 
 
 async def test_deletes_take_what_they_own_with_them(cluster: Cluster) -> None:
-    """A finished cleanup ends the object, and the garbage collector its children, as far as they are known."""
+    """When a cleanup has succeeded, the object is deleted, and so are those of its children that were read."""
     await create(cluster, page(copies=2))
     operator = page_operator()
     async with cluster.running(operator):
@@ -178,7 +178,7 @@ async def test_deletes_take_what_they_own_with_them(cluster: Cluster) -> None:
 
 
 async def test_pruned_children_are_deleted(cluster: Cluster) -> None:
-    """A delete of the operator's own is no cascade."""
+    """A delete that the operator sends is not reported as garbage collection."""
     await create(cluster, page(copies=2))
     operator = page_operator()
     async with cluster.running(operator):
@@ -190,7 +190,7 @@ async def test_pruned_children_are_deleted(cluster: Cluster) -> None:
 
 
 async def test_later_reads_see_earlier_writes(cluster: Cluster) -> None:
-    """Also those of another object's reconciler, and also of kinds that are not watched."""
+    """This includes writes of another object's reconciler, and of kinds that are not watched."""
     operator = Operator("chain")
 
     @operator.reconciler(Page)
@@ -295,7 +295,7 @@ async def test_steps_that_a_timer_separates_are_all_planned(cluster: Cluster, fa
 
     @reconcile.cleanup
     async def cleanup(_page: Page, _ctx: Context[Page]) -> None:
-        """Have a finalizer: its own event is an echo, and no run."""
+        """Do nothing; declaring it adds a finalizer, whose event must not cause a run."""
 
     await create(cluster, page())
     now = fake_clock.now()
@@ -384,7 +384,7 @@ async def test_two_writers_of_one_object_are_planned_together(cluster: Cluster) 
 
 
 async def test_an_operator_may_create_what_it_may_not_read(cluster: Cluster, fake_clock: FakeClock) -> None:
-    """The plan has to ask for the object before it is created; a refusal of that question is not one of the write."""
+    """The plan reads an object before it is created; if that read is forbidden, the create is still planned."""
     operator = Operator("blind")
 
     @operator.reconciler(Page)
@@ -590,7 +590,7 @@ def scripted_operator(name: str = "scripted") -> Operator:
 
 
 async def test_an_object_that_is_deleted_and_created_again_is_replaced(cluster: Cluster) -> None:
-    """A change of its uid says that only to a reader who knows what a uid is; what belongs to it is lost."""
+    """The data of the old object is lost, and a changed uid alone would not tell every reader."""
     await create(cluster, page(text="new"))
     await cluster.client.create(ConfigMap(meta("kept"), data={"text": "old"}))
     await cluster.client.create(ConfigMap(meta("same"), data={"x": "y"}))
@@ -983,7 +983,7 @@ async def _plan_and_do(before: list[tuple[str, str, int]], after: list[tuple[str
 
 
 async def test_a_write_through_a_proxy_is_not_made(cluster: Cluster) -> None:
-    """What stands behind the proxy would carry it out: a dry run is an option of the API server."""
+    """The server behind the proxy would execute it: a dry run is an option of the API server."""
     operator = Operator("proxied")
 
     @operator.reconciler(Page)

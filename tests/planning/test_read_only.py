@@ -77,6 +77,6 @@ async def test_nothing_is_upgraded(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 def test_a_write_through_a_proxy_is_never_harmless(method: str) -> None:
-    """What stands behind the proxy does not know dry runs."""
+    """The server behind the proxy does not know dry runs."""
     target = "/api/v1/namespaces/default/services/db/proxy/drop?dryRun=All"
     assert not is_harmless(Request(method, target, {}, b'{"dryRun":["All"]}'))

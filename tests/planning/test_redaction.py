@@ -51,7 +51,7 @@ async def copy(secret: Secret, name: str, ctx: Context[Vault]) -> None:
 
 @pytest.mark.parametrize("origin", ["existing", "created", "deleted", "rejected"])
 async def test_no_output_has_the_content_of_a_secret(cluster: Cluster, origin: str) -> None:
-    """Also short ones, numbers and keys; also of a Secret that exists at no end of the plan."""
+    """This includes short values, numbers and keys, and a Secret that exists neither before nor after the plan."""
     operator = Operator("vaults")
     made = Secret(meta("login", "default"), data={"a": SHORT.encode(), "b": NUMBER.encode(), "c": LONG.encode()})
 

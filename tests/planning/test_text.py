@@ -148,6 +148,69 @@ def test_an_object_that_only_one_version_creates_is_one_line() -> None:
     assert (mirrored.only_here, mirrored.only_there) == (found.only_there, found.only_here)
 
 
+def pod(name: str, role: str) -> Change:
+    """Return the creation of a pod with a generated name."""
+    metadata = {"name": f"a-{name}", "generateName": "a-", "labels": {"role": role}}
+    return change(Action.CREATE, "Pod", f"a-{name}", None, {"metadata": metadata, "spec": {"host": f"a-{name}.pods"}})
+
+
+def names(*ends: str) -> Change:
+    """Return a change of a list of names, which is cut within the last one."""
+    text = ",".join(f"a-{end}" for end in ends)
+    fields = (FieldChange("status.pods", "", text), FieldChange("status.cut", "", f"{text[:-2]}…"))
+    return Change(action=Action.CHANGE, object=ObjectName("Site", "default", "a"), api_version="v1", fields=fields)
+
+
+def test_names_that_a_server_draws_are_no_difference() -> None:
+    """Two plans of the same version do the same, whatever the pods are called; one pod more is a difference."""
+    one = planned("a", pod("x7k2p", "old"), pod("b1c2d", "new"), names("b1c2d", "x7k2p"))
+    two = planned("a", pod("zzzzz", "new"), pod("yyyyy", "old"), names("zzzzz", "yyyyy"))
+    assert compare([one], read_objects(plan_document(plan_of(two)))) == ()
+    [found] = compare([planned("a", *one.changes, pod("qqqqq", "third"))], [two])
+    assert (found.only_here, found.only_there) == (("+ Pod a-<3>",), ())
+
+
+def test_addresses_that_a_server_draws_are_no_difference() -> None:
+    """A dry run of a Service gets another address each time; a headless one is another Service."""
+    one, two, none = (
+        planned("a", change(Action.CREATE, "Service", "web", None, {"spec": {"clusterIP": ip, "clusterIPs": [ip]}}))
+        for ip in ("10.0.0.1", "10.0.0.2", "None")
+    )
+    assert compare([one], [two]) == ()
+    [found] = compare([one], [none])
+    assert found.only_there[0] == "+ Service web  spec.clusterIP None"
+
+
+def test_the_time_of_a_plan_is_no_difference() -> None:
+    """Also where its field is called otherwise, and inside of a list."""
+    one, two, other = (
+        planned("a", change(Action.CREATE, "Task", "a", None, {"status": {"done": at, "log": [{"at": at, "no": no}]}}))
+        for at, no in (("2026-11-16T20:33:20Z", 1), ("2026-11-16T20:33:21.5Z", 1), ("2026-11-16T20:33:21Z", 2))
+    )
+    assert compare([one], [two]) == ()
+    [found] = compare([one], [other])
+    assert found.only_here == ('+ Task a  status.log [{"at":"<time>","no":1}]',)
+
+
+def test_passwords_that_are_drawn_are_no_difference() -> None:
+    """A Secret that is created has another content in each plan; another key is a difference, and so is a change."""
+
+    def secret(action: Action, **data: str) -> Change:
+        fields = tuple(FieldChange(f"data.{key}", "", f"<hash {value}>") for key, value in data.items())
+        name = ObjectName("Secret", "default", "login")
+        return Change(action=action, object=name, api_version="v1", fields=fields)
+
+    def copied(value: str) -> Change:
+        return change(Action.CHANGE, "ConfigMap", "url", {"data": {}}, {"data": {"url": f"db://<hash {value}>@host"}})
+
+    one, two = (planned("a", secret(Action.CREATE, password=value), copied(value)) for value in ("1", "2"))
+    assert compare([one], [two]) == ()
+    [found] = compare([planned("a", secret(Action.CREATE, password="1", token="3"), copied("1"))], [two])
+    assert found.only_here == ("+ Secret login  data.token <data.token>",)
+    changed = [planned("a", secret(Action.CHANGE, password=value)) for value in ("1", "2")]
+    assert len(compare(changed[:1], changed[1:])) == 1
+
+
 def test_a_comparison_keeps_reconcilers_of_one_name_apart() -> None:
     """Two operators in one plan may call them alike: the second must not hide the first."""
     one, two = (planned("a", change(Action.CREATE, "ConfigMap", name)) for name in "12")

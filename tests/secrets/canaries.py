@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from steersman.manager.process.logs import JsonFormatter, TextFormatter
+from tests.support.suite_process import unfreeze
 
 _WRITTEN = "steersman"
 
@@ -117,7 +118,7 @@ def _living() -> Iterable[Any]:
     """Return living objects of our classes, also those that the collector does not track."""
     # An exception whose own frames refer to it is garbage that cannot be written; when it is collected differs between
     # Python versions.
-    gc.unfreeze()  # the suite freezes modules, whose caches are looked into, too
+    unfreeze()  # the suite freezes modules, whose caches are looked into, too
     gc.collect()
     # Inspecting a module itself adds nothing: its namespace is a tracked dict. On Python 3.12 it also does harm:
     # _asyncio then returns the dead objects of its free list, and taking references to those makes the next collection

@@ -57,7 +57,7 @@ def test_during_the_overlap_an_old_certificate_is_still_renewed() -> None:
 
 
 def test_a_retired_ca_is_trusted_until_it_expires() -> None:
-    """Replicas may serve what it signed for as long as that is valid."""
+    """Replicas may serve certificates that it signed, as long as these are valid."""
     facts = CertificateFacts(signer=_span(244, 365), serving=_span(300, 90), retired=_span(0, 340))
     assert _step(facts, 339) is RotationStep.KEEP
     assert _step(facts, 340) is RotationStep.FORGET

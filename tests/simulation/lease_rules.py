@@ -23,7 +23,7 @@ _NEVER = float("-inf")
 
 @dataclass(slots=True)
 class World:
-    """Time, chance, and the server with its lease."""
+    """Time, randomness, and the server with its lease."""
 
     seed: int
     longest_delay: float

@@ -157,7 +157,7 @@ def test_generated_values_are_not_compared() -> None:
 
 
 def test_each_run_is_repeatable() -> None:
-    """The same seed gives the same trace, with any fault, also of an operator that is imported afresh."""
+    """The same seed gives the same trace, with any fault, also for an operator whose modules are imported again."""
     for operator in (careful, module_operator):
         report = simulate(operator, bare_creation, faults=["F1", "F9", "F11", "watch-reset"], twice=True)
         report.raise_if_failed()

@@ -76,6 +76,7 @@ class SampleIntrospection:
             conditions=(ready,) if reconciles else (),
             state=self._state(name),
             reconciles=reconciles,
+            reviews=tuple(one for one in self.history.calls() if one.object == name),
         )
 
     def recordings(self, name: ObjectName) -> list[Recording] | None:

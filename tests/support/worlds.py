@@ -1,7 +1,7 @@
 """Two ways to the same end: what a plan says, and what the operator then does, made comparable field by field.
 
-Some values are drawn by every server: uids, times, and the ends of names with ``generateName``. They are replaced
-by what they stand for; everything else must be equal.
+Some values are drawn by every server: uids, times, and the ends of names with ``generateName`` and of token volumes.
+They are replaced by what they stand for; everything else must be equal.
 """
 
 import re
@@ -37,6 +37,8 @@ KINDS: tuple[type[KubeObject], ...] = (
     PodDisruptionBudget,
     Lease,
 )
+#: The volume with the token of a pod's service account, whose name admission draws.
+_TOKEN_VOLUME = re.compile(r"\bkube-api-access-[a-z0-9]{5}\b")
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 World = dict[ObjectName, JsonObject]
@@ -114,6 +116,7 @@ def _normalised(document: JsonObject | None, names: dict[str, str]) -> str:
     text = encode_json(document).decode()
     for name, stands_for in names.items():
         text = text.replace(name, stands_for)
+    text = _TOKEN_VOLUME.sub("kube-api-access-<drawn>", text)
     content = decode_json(_TIME.sub("<time>", text).encode())
     lines: list[str] = []
     is_secret = content["kind"] == "Secret"

@@ -194,7 +194,7 @@ async def test_a_rejected_watch_is_the_servers_error(connected: Connect) -> None
 
 
 async def test_watches_share_a_sign_of_life(connected: Connect) -> None:
-    """An operator of many kinds asks for it as seldom as one of few, and all hear of it when none is given."""
+    """However many kinds an operator watches, it sends one ping; without a response, all watches are notified."""
     server, clock = WatchServer(), FakeClock()
     readers = [Reader() for _ in range(5)]
     async with scripted(server.script) as peer, connected(peer.url, clock=clock) as transport, TaskGroup() as tasks:

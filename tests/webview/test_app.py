@@ -9,10 +9,12 @@ from steersman.errors import ConfigError
 from steersman.history.recordings import Recording, Recordings
 from steersman.history.records import ObjectName
 from steersman.history.state import TreeNode
+from steersman.protocol.http import Response
 from steersman.testing.fake_clock import FakeClock
 from steersman.webview.actions import ACTION_NAMES, Action, Fault, Pause
 from tests.webview.asking import ask, document, error, view_of
 from tests.webview.sample import READY, SampleOperator, showcase
+from tests.webview.sample_plan import SamplePlans
 
 WEB = ObjectName("Website", "shop", "web")
 STARTED = FakeClock().now()
@@ -242,6 +244,41 @@ def test_a_text_is_validated_without_writing() -> None:
     assert check(b"[]")["error"].startswith("This is not a text to check: ")
     assert ask(view_of(showcase(FakeClock())), "/api/check", method="POST", body=b'{"text": ""}').status == 405
     assert actions.performed == []
+
+
+def test_a_plan_is_made_on_request() -> None:
+    """Also in production, where it shows what the operator does by itself; a text is planned in development only."""
+    plans = SamplePlans()
+
+    def plan(body: bytes, actions: RecordingActions | None = None) -> Response:
+        return ask(view_of(showcase(FakeClock()), actions, plans=plans), "/api/plan", method="POST", body=body)
+
+    for actions in (None, RecordingActions()):
+        assert json.decode(plan(b"{}", actions).body)["summary"]["replaces"] == 1
+        assert json.decode(plan(b'{"resume": true}', actions).body)["proposed"][0]["name"] == "winter-sale"
+        assert error(plan(b"[]", actions)).startswith("This is not a request for a plan: ")
+    refused = plan(b'{"text": "kind: Website"}')
+    assert (refused.status, len(plans.asked)) == (403, 4)
+    assert plan(b'{"text": "kind: Website"}', RecordingActions()).status == 200
+    rejected = plan(b'{"text": "nothing"}', RecordingActions())
+    assert (rejected.status, error(rejected)) == (422, "line 1: the object has no kind")
+
+
+def test_a_plan_is_not_made_by_a_link_or_a_form() -> None:
+    """It costs CPU and dry runs: another page of the same browser must not be able to begin one."""
+    plans = SamplePlans()
+    app = view_of(showcase(FakeClock()), plans=plans)
+    assert ask(app, "/api/plan").status == 405
+    for headers, status in (
+        ({"authorization": None}, 401),
+        ({"origin": "http://evil.example"}, 403),
+        ({"content_type": "text/plain"}, 415),
+    ):
+        assert ask(app, "/api/plan", method="POST", body=b"{}", **headers).status == status
+    assert plans.asked == []
+    assert ask(view_of(showcase(FakeClock())), "/api/plan", method="POST", body=b"{}").status == 404
+    assert document(app, "/api/settings")["plans"] is True
+    assert document(view_of(showcase(FakeClock())), "/api/settings")["plans"] is False
 
 
 def test_the_text_of_an_object_is_shown_where_it_can_be_edited() -> None:

@@ -248,3 +248,16 @@ def test_no_level_between_two_others_starves() -> None:
     assert taken.index("retry") <= 6
     assert any(key.startswith("listed") for key in taken)
     assert sum(key.startswith("change") for key in taken) >= 8
+
+
+def test_only_the_very_delay_is_cancelled() -> None:
+    """A caller that cancels its own timer must not take away an earlier one of another caller."""
+    pending = Pending[str, str]()
+    pending.add_at("a", 10.0)
+    pending.cancel("a", 10.0)
+    assert (pending.due_at("a"), pending.next_due(), pending.promote(20.0)) == (None, None, [])
+    pending.add_at("a", 10.0)
+    pending.add_at("a", 5.0)
+    pending.cancel("a", 10.0)
+    pending.cancel("unknown", 10.0)
+    assert pending.promote(5.0) == ["a"]

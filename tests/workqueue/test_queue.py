@@ -80,7 +80,7 @@ async def test_no_delay_means_now() -> None:
 
 
 async def test_delays_of_failures_grow_until_forgotten() -> None:
-    """They are those of the limiter."""
+    """The delays are those of the rate limiter."""
     queue = make(clock := FakeClock())
     waits = []
     for _ in range(3):

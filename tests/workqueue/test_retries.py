@@ -53,7 +53,7 @@ def test_a_healthy_key_does_not_wait_for_a_crowd() -> None:
 
 
 def test_keys_that_failed_often_wait_for_those_that_failed_once() -> None:
-    """Of two equal ones the last to fail comes first: it may have recovered."""
+    """Of two keys with equal failures, the one that failed last comes first: it may have recovered."""
     retries = Retries[str](Backoff(Exponential(base=0.001, limit=0.001)), Bucket(rate=1.0, burst=1))
     now = 0.0
     for _ in range(3):

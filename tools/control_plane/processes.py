@@ -121,8 +121,8 @@ class ControlPlane:
             "--service-account-issuer=https://kubernetes.default.svc",
             "--service-cluster-ip-range=10.0.0.0/24",
             "--authorization-mode=RBAC",
-            # Pods need no ServiceAccount token here: no node runs them, and no controller creates the accounts.
-            "--disable-admission-plugins=ServiceAccount",
+            # Without controllers no namespace has accounts, so that no pod could be created.
+            *(() if self._controllers else ("--disable-admission-plugins=ServiceAccount",)),
             "--allow-privileged=true",
             f"--audit-log-path={self.audit_log}",
             f"--audit-policy-file={self._path / 'audit-policy.yaml'}",

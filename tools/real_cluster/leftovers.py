@@ -37,7 +37,7 @@ def host_state() -> dict[str, list[str]]:
 
 
 def cluster_state(supervisor: int, parts: Parts) -> dict[str, list[str]]:
-    """Return what there is of one cluster, by its supervisor; nothing when it has ended."""
+    """Return the parts of one cluster that exist, by its supervisor; none after it has ended."""
     name = f"{PREFIX}{supervisor}"
     found = hierarchies(Path("/proc/self/cgroup").read_text(), Path("/proc/self/mountinfo").read_text())
     return {

@@ -183,7 +183,7 @@ class Node:
         process.returncode = 0
 
     def _replace(self, pid: int, status: int) -> None:
-        """Start a program again that has ended; other processes are orphans, of which nothing is left to do."""
+        """Start a program again that has ended; other processes are orphans and are ignored."""
         name = self._running.pop(pid, None)
         if name is None:
             return

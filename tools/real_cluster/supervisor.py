@@ -194,7 +194,7 @@ def _child_of(parent: int) -> int | None:
 
 def main() -> int:
     """Supervise a cluster on behalf of the process at the other side of standard input."""
-    # Ctrl-C is for the starter; when it ends, so does this.
+    # only the process that started this one handles Ctrl-C; when it ends, this one ends, too.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     return Supervisor(Parts.ensure()).run()

@@ -39,7 +39,7 @@ class GoOperator:
     require: Mapping[str, str] = field(default_factory=dict)
     #: Modules that are replaced by a folder here.
     replace: Mapping[str, Path] = field(default_factory=dict)
-    #: Modules that are not to be had, and of which nothing is imported.
+    #: Modules that cannot be downloaded, and that are not imported.
     empty: tuple[str, ...] = ()
     #: How many of its processes can run on one machine at the same time; 0 for any number.
     most_processes: int = 0

@@ -1,58 +1,152 @@
-"""Measures what the README tells: ``python local/measure.py [DOCUMENTS]``, in the folder of the example.
+"""Measure what the README shows: ``python local/measure.py [DOCUMENTS]``, in the folder of the example.
 
-Three real mongod processes on a process node; the API server, the controllers and the operator share one process.
+Three real mongod processes on a process node; the API server, the controllers and the operator share one process. A
+client writes all the time; the table has the duration of each change, the longest time without an acknowledged write,
+and how many acknowledged writes were lost.
 """
 
 import asyncio
 import os
 import sys
 import tempfile
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from mongod_testbed import NAME, MongodTestbed, running
-from steersman import meta
+from mongod_testbed import FAST, NAME, MongodTestbed, Writes, running
+from steersman import Invalid, meta
 from steersman.clock import RealClock
+from steersman.kinds.core_v1 import Pod, Secret
 from steersman.testing import Cluster
 
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec
+from mgors.api.mgors_v1 import Role, SecretRef, Unsafe, User
+from mgors.certificates import served_certificate
+from mgors.keyfile import Keyfile
+from mgors.pod_template import KEYFILE
+from mgors.tls import mode_of
 
 DOCUMENTS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 #: Measurements of the time series beside them.
 MEASUREMENTS = DOCUMENTS // 10
 _BATCH = 10_000
+_PATIENCE = 1200.0
 _clock = RealClock()
+Part = Callable[[MongodTestbed], Awaitable[None]]
 
 
-def _say(what: str, since: float) -> None:
-    sys.stdout.write(f"{what}: {_clock.monotonic() - since:.1f} s\n")
+def _print(*cells: str) -> None:
+    sys.stdout.write(f"| {' | '.join(cells)} |\n")
     sys.stdout.flush()
 
 
-async def _begin(testbed: MongodTestbed) -> None:
-    since = _clock.monotonic()
-    await testbed.create(3)
-    await testbed.until(lambda: testbed.primary)
-    await testbed.until(lambda: "admin.admin" in testbed.users())
-    await testbed.write(-1, 1)
-    _say("from the object to the first write that a majority has", since)
-    await testbed.until_ready(within=120)
-    _say("from the object to three members that vote", since)
+async def _create(testbed: MongodTestbed) -> None:
+    begin = _clock.monotonic()
+    await testbed.cluster.client.create(Secret(meta("app", namespace="default"), data={"password": b"first"}))
+    roles = [Role(name="readWrite", db="shop")]
+    users = [User(name="app", db="shop", password_secret_ref=SecretRef(name="app"), roles=roles)]
+    await testbed.create(3, users=users, unsafe=Unsafe(force_reconfig_on_lost_quorum=True))
+    await testbed.until(lambda: "shop.app" in testbed.users(), _PATIENCE)
+    await testbed.write(0, 1)
+    _print("from creation to the first write that a majority acknowledges", f"{_clock.monotonic() - begin:.1f} s", "")
+    await testbed.until_ready(within=_PATIENCE)
+    _print("from creation to three voting members", f"{_clock.monotonic() - begin:.1f} s", "")
+
+
+async def _kill(testbed: MongodTestbed) -> None:
+    old = testbed.primary
+    testbed.faults(old).kill()
+    await testbed.until(lambda: testbed.primary not in ("", old) and testbed.is_ready(), _PATIENCE)
+
+
+async def _lose_disk(testbed: MongodTestbed) -> None:
+    [pod, *_] = testbed.secondaries
+    testbed.lose_disk(pod)
+    await testbed.until(lambda: testbed.condition("Ready")[0] == "False", _PATIENCE)
+    await testbed.until_ready(within=_PATIENCE)
+
+
+async def _resize(testbed: MongodTestbed) -> None:
+    for members in (5, 3):
+        await testbed.patch({"members": members})
+        await testbed.until_ready(members, within=_PATIENCE)
+
+
+async def _roll(testbed: MongodTestbed) -> None:
+    before = testbed.events.count("PodReplaced")
+    await testbed.patch({"image": "mongo:6.0.5"})
+    await testbed.until(lambda: testbed.events.count("PodReplaced") == before + 3 and testbed.is_ready(), _PATIENCE)
+
+
+async def _grow_disks(testbed: MongodTestbed) -> None:
+    """Ask for larger disks than the storage class of the local node allows."""
+    await testbed.patch({"storage": {"size": "20Gi"}})
+    await testbed.until(lambda: testbed.condition("StorageAsAskedFor") == ("False", "ResizeRefused"), _PATIENCE)
+    await testbed.patch({"storage": None})
+    await testbed.until(lambda: testbed.condition("StorageAsAskedFor")[0] == "True" and testbed.is_ready(), _PATIENCE)
+
+
+async def _change_port(testbed: MongodTestbed) -> None:
+    with suppress(Invalid):
+        await testbed.patch({"port": 4711})
+        raise AssertionError("the port was changed")
+
+
+async def _change_password(testbed: MongodTestbed) -> None:
+    [secret] = [one for one in testbed.cluster.list(Secret) if one.name == "app"]
+    await testbed.cluster.client.patch(secret, {"stringData": {"password": "second"}})
+    await testbed.until(lambda: ":second@" in testbed.secret(f"{NAME}-connection")["shop.app"], _PATIENCE)
+    async with testbed.connected("shop.app") as client:
+        await client.shop.orders.find_one()
+
+
+async def _rotate_keyfile(testbed: MongodTestbed) -> None:
+    old = testbed.secret(f"{NAME}-keyfile")["keyfile"]
+    await testbed.patch({"auth": {"keyfileRevision": "2"}})
+
+    def is_rotated() -> bool:
+        text = testbed.secret(f"{NAME}-keyfile")["keyfile"]
+        marks = {pod.annotations.get(KEYFILE) for pod in testbed.cluster.list(Pod)}
+        return old not in text and marks == {Keyfile.parse(text, "2").mark} and testbed.is_ready()
+
+    await testbed.until(is_rotated, _PATIENCE)
+
+
+async def _add_tls(testbed: MongodTestbed) -> None:
+    await testbed.patch({"tls": {"mode": "preferTLS"}})
+
+    def modes() -> set[str]:
+        return {mode_of(pod.spec) for pod in testbed.cluster.list(Pod)}
+
+    await testbed.until(lambda: modes() == {"preferTLS"} and testbed.is_ready(), _PATIENCE)
+
+
+async def _rotate_authority(testbed: MongodTestbed) -> None:
+    before = {await served_certificate(testbed.host(pod)) for pod in testbed.pods()}
+    await testbed.patch({"tls": {"revision": "2"}})
+    await testbed.until(lambda: "CertificateIssued" in testbed.events, _PATIENCE)
+
+    async def is_served() -> bool:
+        after = {await served_certificate(testbed.host(pod)) for pod in testbed.pods()}
+        return len(after) == 1 and not after & before and testbed.condition("CertificatesServed")[0] == "True"
+
+    await testbed.until(is_served, _PATIENCE)
 
 
 async def _fill(testbed: MongodTestbed) -> None:
     async with testbed.connected() as client:
         for first in range(0, DOCUMENTS, _BATCH):
-            await client.shop.orders.insert_many([_document(number) for number in range(first, first + _BATCH)])
-        await client.shop.orders.create_index([("customer", 1)])
-        await client.shop.create_collection("temperatures", timeseries={"timeField": "at", "metaField": "place"})
+            await client.bulk.orders.insert_many([_document(number) for number in range(first, first + _BATCH)])
+        await client.bulk.orders.create_index([("customer", 1)])
+        await client.bulk.create_collection("temperatures", timeseries={"timeField": "at", "metaField": "place"})
         for first in range(0, MEASUREMENTS, _BATCH):
             points = [_measurement(number) for number in range(first, min(first + _BATCH, MEASUREMENTS))]
-            await client.shop.temperatures.insert_many(points)
+            await client.bulk.temperatures.insert_many(points)
 
 
 def _document(number: int) -> dict[str, Any]:
@@ -64,53 +158,88 @@ def _measurement(number: int) -> dict[str, Any]:
     return {"at": at, "place": number % 50, "value": number}
 
 
-async def _resize(testbed: MongodTestbed) -> None:
-    since = _clock.monotonic()
-    for members in (5, 3):
-        await testbed.patch({"members": members})
-        await testbed.until_ready(members, within=300)
-    _say("from three members to five and back", since)
-
-
-async def _roll(testbed: MongodTestbed) -> None:
-    since = _clock.monotonic()
-    before = testbed.events.count("PodReplaced")
-    await testbed.patch({"image": "mongo:6.0.5"})
-    await testbed.until(lambda: testbed.events.count("PodReplaced") == before + 3 and testbed.is_ready(), within=300)
-    _say("rolling update of three members", since)
-
-
-async def _fail_over(testbed: MongodTestbed) -> None:
-    since = _clock.monotonic()
-    testbed.faults(testbed.primary).kill()
-    await testbed.write(DOCUMENTS, 1)
-    _say("from the death of the primary to the next write that a majority has", since)
-    await testbed.until_ready(within=120)
-
-
 async def _back_up(testbed: MongodTestbed) -> None:
-    since = _clock.monotonic()
     backup = MgorsBackup(meta("b", namespace="default"), MgorsBackupSpec(cluster_name=NAME))
     await testbed.cluster.client.create(backup)
-    await testbed.until(lambda: testbed.cluster.list(MgorsBackup)[0].is_finished, within=1200)
-    [done] = testbed.cluster.list(MgorsBackup)
-    _say(f"backup of {done.status.documents} documents, {done.status.size_bytes} bytes", since)
+    await testbed.until(lambda: testbed.cluster.list(MgorsBackup)[0].is_finished, _PATIENCE)
+    assert testbed.cluster.list(MgorsBackup)[0].status.error == ""
 
 
 async def _restore(testbed: MongodTestbed) -> None:
-    since = _clock.monotonic()
     spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="b")
     await testbed.cluster.client.create(MgorsRestore(meta("r", namespace="default"), spec))
-    await testbed.until(lambda: testbed.cluster.list(MgorsRestore)[0].is_finished, within=1200)
-    [done] = testbed.cluster.list(MgorsRestore)
-    _say(f"restore of {done.status.documents} documents, compared byte by byte ({done.status.state})", since)
+    await testbed.until(lambda: testbed.cluster.list(MgorsRestore)[0].is_finished, _PATIENCE)
+    assert testbed.cluster.list(MgorsRestore)[0].status.error == ""
+
+
+async def _lose_majority(testbed: MongodTestbed) -> None:
+    """Lose the primary and a secondary, continue without them by consent, and let them return with other writes."""
+    survivor, other = testbed.secondaries
+    leader = testbed.primary
+    testbed.take_down(survivor)
+    await testbed.write(-1000, 100)
+    for pod in (leader, other):
+        async with testbed.connector().member(testbed.host(pod)) as member:
+            await member.mongo.admin.command("fsync")
+        testbed.take_down(pod)
+    testbed.bring_up(survivor)
+    await testbed.until(lambda: testbed.condition("QuorumAvailable") == ("False", "QuorumLost"), _PATIENCE)
+    await testbed.consent(leader, other)
+    await testbed.until(lambda: testbed.primary == survivor, _PATIENCE)
+    for pod in (leader, other):
+        testbed.bring_up(pod)
+    await testbed.until(lambda: testbed.condition("Ready") == ("False", "DivergedData"), _PATIENCE)
+    for pod in (leader, other):
+        testbed.lose_disk(pod)
+    await testbed.until_ready(within=_PATIENCE)
+    assert testbed.events.count("ForcedReconfig") == 1
+
+
+_WITH_WRITER: dict[str, Part] = {
+    "the primary is killed": _kill,
+    "a disk is lost, until the member has all data again": _lose_disk,
+    "three members to five and back": _resize,
+    "rolling update of three members": _roll,
+    "`storage.size` grows, which the storage class rejects: reported": _grow_disks,
+    "`port` is changed: rejected": _change_port,
+    "the password of a user is changed": _change_password,
+    "the keyfile is rotated": _rotate_keyfile,
+    "TLS is added to the running set (`preferTLS`)": _add_tls,
+    "the certificate authority is replaced": _rotate_authority,
+}
+_ALONE: dict[str, Part] = {
+    f"backup of {DOCUMENTS:,} documents and a time series of {MEASUREMENTS:,} measurements": _back_up,
+    "restore of them, with an index, verified before and compared after": _restore,
+    "the majority is lost, given up by consent, and returns with other writes (`DivergedData`)": _lose_majority,
+}
+
+
+async def _run(what: str, part: Part, testbed: MongodTestbed, writes: Writes | None = None) -> None:
+    begin = _clock.monotonic()
+    await part(testbed)
+    end = _clock.monotonic()
+    pause = f"{writes.longest_pause(begin, end):.1f} s" if writes is not None else ""
+    _print(what, f"{end - begin:.1f} s", pause)
 
 
 async def _measure(folder: Path) -> None:
-    os.environ["MGORS_BACKUPS"] = str(folder / "backups")
+    os.environ.update({**FAST, "MGORS_CA_OVERLAP": "0.01", "MGORS_BACKUPS": str(folder / "backups")})
     async with Cluster.start() as cluster, running(cluster, folder / "node") as testbed:
-        for part in (_begin, _resize, _roll, _fill, _fail_over, _back_up, _restore):
-            await part(testbed)
+        _print("", "duration", "longest pause of writes")
+        _print("---", "---", "---")
+        await _create(testbed)
+        async with testbed.writing() as writes:
+            for what, part in _WITH_WRITER.items():
+                await _run(what, part, testbed, writes)
+        try:
+            await testbed.check(1, writes)
+        except AssertionError as error:
+            sys.stdout.write(f"LOST: {error}\n")
+        else:
+            sys.stdout.write(f"\n{len(writes.acknowledged):,} writes acknowledged by a majority, 0 lost\n\n")
+        await _fill(testbed)
+        for what, part in _ALONE.items():
+            await _run(what, part, testbed)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ members that respond serve the certificate of the last one.
 
 import asyncio
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from steersman import Context, SteersmanError, meta
@@ -20,7 +20,8 @@ from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.serving import CertificateBundle, Lifetimes, advance_bundle
 
 from mgors.api.mgors_v1 import Mgors
-from mgors.connections import CONNECT_MS, Connector
+from mgors.connections import CONNECT_MS, Connector, MemberError
+from mgors.members import Slot
 from mgors.names import CLUSTER, ca_name, certificates_name, tls_name
 from mgors.settings import Settings
 from mgors.situation import Situation
@@ -49,10 +50,20 @@ async def ensure_certificate(mgors: Mgors, ctx: Context[Mgors], settings: Settin
     if wanted is None and current is None:
         source = name or certificates_name(mgors)
         raise CertificateError("CertificateMissing", f"the Secret {source} has no tls.crt, tls.key and ca.crt")
-    if wanted is None or wanted == current:
-        # A Secret that is missing for a moment changes nothing: members have its content.
-        return wanted or current  # type: ignore[return-value]  # one of them is there
+    if current is not None and (wanted is None or replace(wanted, previous=current.previous) == current):
+        return current  # a Secret that is missing for a moment changes nothing: members have its content
+    return await _mount(mgors, ctx, wanted, current)
+
+
+async def _mount(
+    mgors: Mgors, ctx: Context[Mgors], wanted: ServerCertificate, current: ServerCertificate | None
+) -> ServerCertificate:
+    """Store a certificate where members mount it. The operator trusts the authorities before it, too, to reach them."""
+    if current is not None:
+        is_other = current.authority != wanted.authority
+        wanted = replace(wanted, previous=current.authority if is_other else current.previous)
     data = {"server.pem": wanted.pem, "tls.crt": wanted.certificate, "ca.crt": wanted.authority}
+    data["previous-ca.crt"] = wanted.previous
     await ctx.apply(Secret(meta(tls_name(mgors), labels={CLUSTER: mgors.name}), data=data))
     return wanted
 
@@ -67,7 +78,12 @@ def _mounted(secret: Secret | None) -> ServerCertificate | None:
     data = (secret.data or {}) if secret is not None else {}
     if not data.get("server.pem"):
         return None
-    return ServerCertificate(certificate=data["tls.crt"], pem=data["server.pem"], authority=data["ca.crt"])
+    return ServerCertificate(
+        certificate=data["tls.crt"],
+        pem=data["server.pem"],
+        authority=data["ca.crt"],
+        previous=data.get("previous-ca.crt", b""),
+    )
 
 
 async def _given(name: str, ctx: Context[Mgors]) -> ServerCertificate | None:
@@ -119,14 +135,25 @@ class CertificateRotation:
     async def step(self, situation: Situation, wanted: ServerCertificate) -> None:
         """Make members read their certificate again, or, if all serve it, do the next step that is due."""
         late = [slot for slot in situation.slots if slot.view and not await self._serves(slot.host, wanted)]
-        for slot in late:
-            async with self.connector.member(slot.host) as member:
-                await member.run_command({"rotateCertificates": 1})
-        names = ", ".join(slot.pod for slot in late)
-        message = f"{names} served an older certificate" if late else ""
+        problems = [problem for slot in late if (problem := await self._read_again(slot))]
+        if problems:
+            message = ", ".join(problems)
+            if self.ctx.condition("CertificatesServed", False, "RotationFailed", message):
+                self.ctx.event("RotationFailed", message, kind="Warning")
+            return
+        message = f"{', '.join(slot.pod for slot in late)} served an older certificate" if late else ""
         self.ctx.condition("CertificatesServed", not late, "Rotating" if late else "AsAskedFor", message)
         if not late and wanted_tls(self.mgors).secret_name is None:
             await self._advance()
+
+    async def _read_again(self, slot: Slot) -> str:
+        """Make a member read its certificate again; return the problem, if any."""
+        try:
+            async with self.connector.member(slot.host) as member:
+                await member.run_command({"rotateCertificates": 1})
+        except MemberError as error:
+            return f"{slot.pod}: {error}"
+        return ""
 
     async def _serves(self, host: str, wanted: ServerCertificate) -> bool:
         der = await served_certificate(self.connector.dial(host))

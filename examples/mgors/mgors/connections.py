@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from tempfile import NamedTemporaryFile
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pymongo import AsyncMongoClient
 from pymongo.errors import AutoReconnect, NetworkTimeout, OperationFailure, PyMongoError, ServerSelectionTimeoutError
-from steersman import Context, SteersmanError
+from steersman import SteersmanError
 from steersman.clock import RealClock
 from steersman.concurrency import cleanup
+from steersman.controller import ExternalWriter, without_fence
 
 from mgors.keyfile import Keyfile
 from mgors.members import NotAuthorised, Refused, TimedOut
@@ -54,27 +55,6 @@ class MemberError(SteersmanError):
         self.how = how
 
 
-class ExternalWrite(Protocol):
-    """Performs a write to another system: `Context.external_write` for one system."""
-
-    async def __call__(self, description: str, write: Callable[[], Awaitable[T]], /) -> T:
-        """Perform the write if this process leads; ``description`` must not contain secrets."""
-
-
-async def unfenced(_: str, write: Callable[[], Awaitable[T]], /) -> T:
-    """Perform the write without a check: for tools and tests, which have no leader election."""
-    return await write()
-
-
-def fenced(ctx: Context[Any]) -> ExternalWrite:
-    """Return the function that performs the writes of one reconcile."""
-
-    async def write_to_mongodb(description: str, write: Callable[[], Awaitable[T]], /) -> T:
-        return await ctx.external_write("mongodb", description, write)
-
-    return write_to_mongodb
-
-
 #: Returns the address to connect to for a member's host; a proxy or a port-forward has another one.
 Dial: TypeAlias = Callable[[str], str]
 
@@ -90,7 +70,7 @@ class Member:
 
     mongo: Mongo
     host: str
-    _write: ExternalWrite
+    _write: ExternalWriter
 
     async def run_command(self, command: dict[str, Any], db: str = "admin") -> None:
         """Run a command that changes something."""
@@ -106,7 +86,7 @@ class Connector:
     """Connects to the members of one replica set."""
 
     keyfile: Keyfile
-    write: ExternalWrite = unfenced
+    write: ExternalWriter = without_fence
     dial: Dial = directly
     #: How members are verified; ``None`` for connections without TLS.
     trust: Trust | None = None

@@ -7,7 +7,7 @@ from steersman.kinds.core_v1 import Pod, Secret
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors
-from mgors.connections import Connector, Dial, MemberError, fenced
+from mgors.connections import Connector, Dial, MemberError
 from mgors.keyfile import Keyfile
 from mgors.members import Answered, OpTime, State
 from mgors.names import host_of, keyfile_name, selector_of, tls_name
@@ -22,7 +22,7 @@ async def find_connector(mgors: Mgors, ctx: Context[MgorsBackup] | Context[Mgors
     text = (secret.data or {}).get("keyfile", b"").decode().strip() if secret else ""
     if not text:
         raise MemberError(f"the Secret {name} has no keyfile")
-    return Connector(Keyfile.parse(text), fenced(ctx), dial, await _trust(mgors, ctx))
+    return Connector(Keyfile.parse(text), ctx.external_writer("mongodb"), dial, await _trust(mgors, ctx))
 
 
 async def _trust(mgors: Mgors, ctx: Context[MgorsBackup] | Context[MgorsRestore]) -> Trust | None:
@@ -31,7 +31,8 @@ async def _trust(mgors: Mgors, ctx: Context[MgorsBackup] | Context[MgorsRestore]
     if members is None or not uses_tls(mode_of(members.spec.template.spec)):
         return None
     secret = await ctx.get(Secret, tls_name(mgors))
-    authority = (secret.data or {}).get("ca.crt", b"") if secret else b""
+    data = (secret.data or {}) if secret else {}
+    authority = data.get("ca.crt", b"") + data.get("previous-ca.crt", b"")
     return Trust(authority=authority, any_hostname=ignores_hostnames(wanted_tls(mgors)))
 
 

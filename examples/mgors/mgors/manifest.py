@@ -13,7 +13,7 @@ from bson import json_util
 from steersman import Model, SteersmanError
 from steersman.objects import decode_as, encode_json
 
-_MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"
 #: Maximum number of documents, and of their bytes, in one batch.
 BATCH, BATCH_BYTES = 1_000, 16_000_000
 _LENGTH = 4
@@ -80,14 +80,14 @@ class Manifest(Model):
 def write_manifest(manifest: Manifest, folder: Path) -> str:
     """Write the manifest of a backup whose files are complete; return its checksum."""
     data = encode_json(manifest)
-    (folder / _MANIFEST).write_bytes(data)
+    (folder / MANIFEST).write_bytes(data)
     return hashlib.sha256(data).hexdigest()
 
 
 def read_manifest(folder: Path, sha256: str) -> Manifest:
     """Read the manifest of a backup, and check it against its checksum."""
     try:
-        data = (folder / _MANIFEST).read_bytes()
+        data = (folder / MANIFEST).read_bytes()
     except OSError as error:
         raise DamagedError(f"the backup {folder.name} cannot be read: {error.strerror}") from error
     if hashlib.sha256(data).hexdigest() != sha256:

@@ -23,7 +23,7 @@ def slots_of(mgors: Mgors, pods: dict[str, Pod], sets: dict[str, StatefulSet]) -
             pod = pods.get(f"{name}-{ordinal}")
             is_ready = pod is not None and _is_ready(pod)  # a pod that is being deleted is alive until it has ended
             if pod is not None and pod.is_deleting:
-                pod = None  # it is about to leave, so its member is not asked
+                pod = None  # the pod is being deleted, so its member is not queried
             found.append(
                 Slot(
                     number=first + ordinal,

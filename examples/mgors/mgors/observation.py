@@ -13,7 +13,7 @@ from mgors.api.mgors_v1 import Mgors, Unsafe
 from mgors.connections import Connector
 from mgors.consent import FORCE, Consent, read_consent
 from mgors.history import read_history
-from mgors.maintenance import is_lease_held
+from mgors.maintenance import maintenance_of
 from mgors.member_slots import slots_of
 from mgors.members import Slot
 from mgors.names import selector_of
@@ -36,7 +36,7 @@ async def observe(
         slots=tuple(replace(slot, reach=reached.get(slot.number, slot.reach)) for slot in slots),
         is_paused=mgors.spec.pause,
         was_initiated=history.was_initiated,
-        is_busy=await is_lease_held(mgors, ctx),
+        is_busy=await maintenance_of(mgors.name).holder(ctx, mgors.namespace) is not None,
         may_start_empty=await _is_restore_waiting(mgors, ctx),
         may_force=(mgors.spec.unsafe or Unsafe()).force_reconfig_on_lost_quorum,
         held_compatibility=mgors.spec.feature_compatibility_version or "",

@@ -31,6 +31,8 @@ class ServerCertificate:
     #: The certificate and the key in one file.
     pem: bytes = field(repr=False)
     authority: bytes
+    #: The authorities before the last change: members that have not read the new certificate yet have one of these.
+    previous: bytes = b""
 
     def is_served(self, der: bytes) -> bool:
         """Return whether a server showed this certificate."""

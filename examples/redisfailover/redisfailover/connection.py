@@ -8,8 +8,8 @@ from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from steersman.concurrency import unbroken
+from steersman.controller import ExternalWriter, without_fence
 
-from redisfailover.external_writes import ExternalWrite, unfenced
 from redisfailover.observation import Address
 
 #: Commands that change nothing.
@@ -29,7 +29,7 @@ class Connection(Redis):  # type: ignore[misc]  # Any to the checker, so that it
     @classmethod
     @asynccontextmanager
     async def to(
-        cls, address: Address, password: str = "", *, write: ExternalWrite = unfenced, within: float = _TIMEOUT
+        cls, address: Address, password: str = "", *, write: ExternalWriter = without_fence, within: float = _TIMEOUT
     ) -> AsyncIterator[Self]:
         """Connect for the duration of the block. There are no retries: the next reconcile is the retry."""
         redis = cls(

@@ -4,7 +4,6 @@ from steersman import Context, meta
 from steersman.kinds.core_v1 import Secret
 
 from redisfailover.api.redis_failover_v1 import RedisFailover
-from redisfailover.external_writes import fenced
 from redisfailover.names import labels_of, passwords_name
 from redisfailover.passwords import PasswordRecord
 from redisfailover.servers import ServerAccess
@@ -39,7 +38,7 @@ async def read_server_access(
         password=password,
         previous=previous,
         others=tuple(one for one in reversed(record.passwords) if one != password),
-        write=fenced(ctx),
+        write=ctx.external_writer("redis"),
         settings=split_write_quorum(parse_settings(failover.spec.redis.custom_config))[0],
         options=sentinel_options(failover.spec.sentinel.custom_config),
     )

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from steersman.controller import ExternalWriter, without_fence
+
 from redisfailover.actions import Action
-from redisfailover.external_writes import ExternalWrite, unfenced
 from redisfailover.observation import Address, RedisNode, SentinelNode
 
 
@@ -29,7 +30,7 @@ class ServerAccess:
     #: Settings of servers, and options of sentinels.
     settings: Mapping[str, str] = field(default_factory=dict)
     #: Performs commands that change something, and writes of backups.
-    write: ExternalWrite = unfenced
+    write: ExternalWriter = without_fence
     options: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -128,6 +128,7 @@ async def local_server(
             app = options.before(app)
         listen = Listen(host=options.host, port=options.port, tls=_tls(options.host, authority))
         server = await stack.enter_async_context(Server(app, clock=clock, listen=listen))
+        api.publish_address(options.host, server.port)
         certificate = authority.issue_client("admin", ["system:masters"])
         yield LocalServer(api, Access(server.url, authority.certificate, identity.token, certificate))
 

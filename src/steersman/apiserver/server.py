@@ -32,7 +32,7 @@ from steersman.apiserver.background.definitions import DEFINITIONS, DefinitionCl
 from steersman.apiserver.background.expiry import EventExpiry
 from steersman.apiserver.background.internal_client import InternalClient
 from steersman.apiserver.background.tasks import BackgroundTasks
-from steersman.apiserver.bootstrap import bootstrap
+from steersman.apiserver.bootstrap import bootstrap, publish_endpoint
 from steersman.apiserver.builtin.kind import ServerContext
 from steersman.apiserver.builtin.registry import add_builtin_kinds
 from steersman.apiserver.builtin.types import load_types
@@ -42,6 +42,7 @@ from steersman.apiserver.custom.definitions import CustomResources
 from steersman.apiserver.faults import FaultInjection, Faults
 from steersman.apiserver.http.dispatch import Verbs
 from steersman.apiserver.http.endpoints import Endpoints
+from steersman.apiserver.http.metrics import RequestMetrics
 from steersman.apiserver.http.openapi import OpenApi
 from steersman.apiserver.http.requests import RequestHandler
 from steersman.apiserver.messages.rendering import Rendering
@@ -104,7 +105,7 @@ class ApiServer:
         #: Failures that tests ask for.
         self.faults = faults = Faults()
 
-        # What is stored, and who is told of changes.
+        # The stored objects, and the listeners to their changes.
         self.objects = objects = objects or ObjectStore(Store(), clock)
         self.hub = WatchHub(objects, clock, lambda: faults.interference)
 
@@ -120,7 +121,7 @@ class ApiServer:
         conversions = Conversions(webhooks, randomness)
         self._custom = CustomResources(objects, catalog, self.hub, ownership, clock, conversions)
         definitions = partial(DefinitionStrategy, follow=self._custom.changed)
-        add_builtin_kinds(catalog, ServerContext(objects), {DEFINITION: definitions})
+        add_builtin_kinds(catalog, ServerContext(objects, controllers is not None), {DEFINITION: definitions})
 
         # The verbs.
         contexts = RequestContexts(clock, randomness)
@@ -158,6 +159,8 @@ class ApiServer:
         )
 
         # The way from a request to its verb.
+        metrics = RequestMetrics(clock)
+        metrics_text = partial(metrics.text, objects, self.hub)
         self._requests = RequestHandler(
             catalog=catalog,
             authentication=self._authentication,
@@ -167,8 +170,9 @@ class ApiServer:
             conversions=conversions,
             contexts=contexts,
             randomness=randomness,
-            endpoints=Endpoints(catalog, OpenApi(catalog, load_types), self.tokens),
+            endpoints=Endpoints(catalog, OpenApi(catalog, load_types), self.tokens, metrics_text),
             verbs=verbs,
+            metrics=metrics,
         )
         self._fault_injection = FaultInjection(faults, clock, self._requests.handle)
 
@@ -223,6 +227,10 @@ class ApiServer:
         except Refusal:
             return None
 
+    def publish_address(self, host: str, port: int) -> None:
+        """Write where the server is reached into the endpoints of the Service ``kubernetes``."""
+        publish_endpoint(self.objects, self.catalog, self.clock, self.randomness, (host, port))
+
     def serve_definition(self, definition: JsonObject) -> None:
         """Serve the objects of a definition without storing or validating it, such as one that another server has."""
         self._custom.serve(definition)
@@ -248,5 +256,5 @@ class ApiServer:
         self._controllers.start()
 
     def expire_history(self) -> None:
-        """Forget all events so far: watches from an older version are told to list again."""
+        """Drop all events so far, so that clients that watch from an older version must list again."""
         self.objects.store.expire_history()

@@ -22,7 +22,7 @@ class NoSuchOverload(EvaluationError):  # noqa: N818 - Kubernetes' own name of t
 
 
 class CostExceeded(SteersmanError):  # noqa: N818 - named as the event
-    """One evaluation cost more than it may; nothing absorbs this."""
+    """One evaluation exceeded its cost limit; operators such as ``||`` do not absorb this error."""
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")

@@ -21,6 +21,7 @@ _INTERRUPTED = 130
 _COMMANDS = {
     "init": "Create a project for an operator in this folder.",
     "create": "Add a kind (CRD), a reconciler or webhooks to the project.",
+    "update": "Merge changes of the project template into the project.",
     "dev": "Run the operator on a local cluster; restart it on every save.",
     "run": "Run an operator: leader election, probes, metrics, webhooks.",
     "why": "Explain what a running operator does about an object, and why.",
@@ -48,7 +49,9 @@ _COMMANDS = {
 
 #: Where a command is defined, unless it stands beside this module.
 _ROOMS = {
-    **dict.fromkeys(("init", "create", "image", "manifests", "chart", "bundle", "generate", "simulate"), "project."),
+    **dict.fromkeys(
+        ("init", "create", "update", "image", "manifests", "chart", "bundle", "generate", "simulate"), "project."
+    ),
     "why": "why.",
     "plan": "plan.",
     **dict.fromkeys(

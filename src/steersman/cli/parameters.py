@@ -1,4 +1,4 @@
-"""Types of options whose help should be short: a port, a number of seconds."""
+"""Types of options whose help should be short: a port, a number, a number of seconds, a namespace."""
 
 from typing import Any
 
@@ -20,6 +20,22 @@ class _Port(click.ParamType):  # type: ignore[type-arg]  # generic only in newer
         return int(text)
 
 
+class _Number(click.ParamType):  # type: ignore[type-arg]  # same
+    """A whole number, not below a limit."""
+
+    name = "number"
+
+    def __init__(self, least: int) -> None:
+        self._least = least
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return a number, or fail with the reason."""
+        text = str(value)
+        if not text.isdecimal() or int(text) < self._least:
+            self.fail(f"{text!r} is not a number: pass {self._least} or more", param, ctx)
+        return int(text)
+
+
 class _Seconds(click.ParamType):  # type: ignore[type-arg]  # same
     """A number of seconds, not below zero."""
 
@@ -36,6 +52,21 @@ class _Seconds(click.ParamType):  # type: ignore[type-arg]  # same
         return seconds
 
 
+class _Namespace(click.ParamType):  # type: ignore[type-arg]  # same
+    """The name of a namespace."""
+
+    name = "namespace"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name, or fail with the reason."""
+        from steersman.validation.names import label_faults
+
+        if label_faults(str(value)):
+            rule = "use lower-case letters, digits and '-'"
+            self.fail(f"{value!r} is not the name of a namespace: {rule}", param, ctx)
+        return str(value)
+
+
 def parse_object(text: str) -> tuple[str, str]:
     """Return kind and name of ``KIND/NAME``; raises ``BadParameter`` for anything else."""
     kind, slash, name = text.partition("/")
@@ -44,5 +75,8 @@ def parse_object(text: str) -> tuple[str, str]:
     return kind, name
 
 
+NAMESPACE = _Namespace()
 PORT = _Port()
+COUNT = _Number(0)
+POSITIVE = _Number(1)
 SECONDS = _Seconds()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from steersman.cli.loop import loop_factory
-from steersman.cli.parameters import PORT, SECONDS
+from steersman.cli.parameters import NAMESPACE, PORT, SECONDS
 from steersman.cli.target import load_operator, project_target
 from steersman.cli.webhook_listener import WebhookServing, webhook_serving_options
 from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 #: Exit code of an operator that lost its leadership: it should be restarted at once.
 _LOST_LEADERSHIP = 3
+
+
+#: Objects of each kind that the web view plans: a plan shares the CPU and the memory of the operator's pod.
+_PLANNED = "200"
 
 
 class _Unusable(click.ClickException):
@@ -52,7 +56,9 @@ class _Unusable(click.ClickException):
 @click.option("--shards", type=click.IntRange(1, 256), metavar="N", help="Let up to N replicas share the work.")
 @click.option("--processes", type=click.IntRange(1, 64), metavar="N", help="Run in N processes that share the work.")
 @click.option("--supervised", type=click.Path(path_type=Path), hidden=True)
-@click.option("--lease-namespace", metavar="NAME", help="Namespace of the Lease; default: the context's.")
+@click.option(
+    "--lease-namespace", metavar="NAME", type=NAMESPACE, help="Namespace of the Lease; default: the context's."
+)
 @click.option("--embedded", is_flag=True, help="Run on an API server inside this process.")
 @click.option("--dev", is_flag=True, help="Log text instead of JSON.")
 @click.option(
@@ -122,6 +128,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     chosen = targets or (project_target(option="MODULE:OPERATOR"),)
     operators = [load_operator(target) for target in chosen]
     configure_logging(json=not dev, level=logging.DEBUG if verbose else logging.INFO)
+    cluster = _Cluster(embedded=embedded, kubeconfig=kubeconfig, context=context)
     probes = _probes(metrics_host, metrics_port, supervised)
     if processes is not None:
         sys.exit(_run_processes(processes, operators, shards, probes, grace))
@@ -130,14 +137,13 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         install_crds=install_crds or embedded,
         probes=probes,
         history=_history(history_port),
-        web_view=_web_view(ui_port, targets) if ui or ui_port else None,
+        web_view=_web_view(ui_port, chosen, cluster, namespaces) if ui or ui_port else None,
         record=dict(zip([one.name for one in operators], chosen, strict=True)) if record else None,
         shards=shards,
         grace=grace,
         instance=socket.gethostname(),
         webhooks=webhooks.front(operators, is_local=embedded),
     )
-    cluster = _Cluster(embedded=embedded, kubeconfig=kubeconfig, context=context)
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(_run(operators, options, cluster, (lease_namespace or "") if leader_elect or shards else None))
@@ -220,15 +226,21 @@ def _history(port: int | None) -> tuple["Listen", ...]:
     return (Listen(port=HISTORY_PORT if port is None else port),)
 
 
-def _web_view(port: int, targets: tuple[str, ...]) -> "WebViewServing":
+def _web_view(
+    port: int, targets: tuple[str, ...], cluster: "_Cluster", namespaces: tuple[str, ...]
+) -> "WebViewServing":
+    from steersman.cli.plan.page_plans import PagePlans
+    from steersman.clock import RealClock
     from steersman.manager.web_view import WebViewServing
     from steersman.serving.server import Listen
     from steersman.webview.access import AccessRules, new_token
 
+    chosen = [text for name in namespaces for text in ("--namespace", name)]
     return WebViewServing(
         listen=Listen(port=port),
         access=AccessRules(token=new_token()),
-        settings={"operators": " ".join(targets) or project_target()},
+        settings={"operators": " ".join(targets)},
+        plans=PagePlans(lambda: [*targets, *cluster.arguments(), *chosen, "--limit", _PLANNED], RealClock()),
         on_ready=lambda url: click.echo(f"web view: {url}", err=True),
     )
 
@@ -242,6 +254,11 @@ class _Cluster:
         self._embedded = embedded
         self._kubeconfig = kubeconfig
         self._context = context
+
+    def arguments(self) -> list[str]:
+        """Return the options of other commands that name this cluster."""
+        named = {"--kubeconfig": self._kubeconfig and self._kubeconfig.absolute(), "--context": self._context}
+        return [text for option, value in named.items() if value for text in (option, str(value))]
 
     @contextlib.asynccontextmanager
     async def config(self) -> AsyncIterator["ClusterConfig"]:
@@ -263,6 +280,7 @@ class _Cluster:
                 path = Path(directory) / "kubeconfig"
                 path.touch(mode=0o600)
                 path.write_bytes(server.access.kubeconfig())
+                self._kubeconfig = path
                 click.echo(f"Kubernetes API at {server.access.url} (embedded): export KUBECONFIG={path}", err=True)
                 yield ClusterConfig.from_kubeconfig(path)
 

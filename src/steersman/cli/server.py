@@ -1,6 +1,7 @@
 """`steer server`: the embedded API server on a port, until Ctrl-C."""
 
 import asyncio
+import contextlib
 import gc
 import os
 import shlex
@@ -75,8 +76,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     """Run a Kubernetes API server for kubectl and any other client, on this machine only.
 
     It is for development and tests. It runs no pods: see 'steer dev'. Without --data the cluster is kept in memory: its
-    objects are lost when the server stops, and each start creates a new certificate authority and, without --token, a
-    new token. Ctrl-C stops the server.
+    objects and the kubeconfig are removed when the server stops, and each start creates a new certificate authority
+    and, without --token, a new token. Ctrl-C stops the server.
 
     \b
     Example:
@@ -116,7 +117,8 @@ async def _serve(options: "LocalOptions", path: Path, calls: DeferredWebhookCall
     from steersman.manager.process.signals import stop_on_signals
 
     async with stop_on_signals() as stop, local_server(options) as server:
-        _write_private(path, server.access.kubeconfig())
+        kubeconfig = server.access.kubeconfig()
+        _write_private(path, kubeconfig)
         shown = shlex.quote(str(path))
         click.echo(f"Kubernetes API at {server.access.url} (for development and tests): export KUBECONFIG={shown}")
         sys.stdout.flush()
@@ -126,6 +128,8 @@ async def _serve(options: "LocalOptions", path: Path, calls: DeferredWebhookCall
         try:
             await stop.wait()
         finally:
+            if options.data is None:
+                _remove_own(path, kubeconfig)
             await calls.close()
 
 
@@ -172,6 +176,13 @@ def import_command(file: Path, data: Path) -> None:
     except ConfigError as error:
         raise _Unusable(str(error)) from None
     click.echo(f"{count} objects read into {data}")
+
+
+def _remove_own(path: Path, content: bytes) -> None:
+    """Remove a file unless it was changed since: another server may have written its own kubeconfig there."""
+    with contextlib.suppress(OSError):
+        if path.read_bytes() == content:
+            path.unlink()
 
 
 def _write_private(path: Path, content: bytes) -> None:

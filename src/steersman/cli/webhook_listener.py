@@ -1,5 +1,6 @@
 """How the webhooks of an operator that `steer run` runs are reached, from the command's options."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from steersman.webhook.serving.listener import WebhookListener
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_log = logging.getLogger(__name__)
 
 _OPTIONS = (
     click.option("--webhook-service", metavar="NS/NAME", help="Service in front of the webhooks."),
@@ -66,6 +69,7 @@ class WebhookServing:
         from steersman.webhook.operator_webhooks import need_webhooks
 
         if not need_webhooks(operators):
+            self._report_unused(operators)
             return None
         if self.service:
             return self._behind_service(operators[0].name)
@@ -74,6 +78,11 @@ class WebhookServing:
 
             return local_listener(self.url or "", host=self.host, port=self.port)
         return None
+
+    def _report_unused(self, operators: Sequence["Operator"]) -> None:
+        if option := "--webhook-service" if self.service else "--webhook-url" if self.url else "":
+            names = ", ".join(operator.name for operator in operators)
+            _log.warning("%s has no effect: the operator %s has no webhooks and no conversions", option, names)
 
     def _behind_service(self, operator: str) -> "WebhookListener":
         from steersman.webhook.certificates.sources import FileCertificates, SecretCertificates

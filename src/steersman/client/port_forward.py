@@ -2,7 +2,8 @@
 
 SPDY streams inside a WebSocket. One connection is two streams of the same request: ``error``, which the server writes
 to if it cannot connect, and ``data``. The peer connects from inside the pod, so it also reaches ports that listen on
-loopback only; the caller needs ``create`` on ``pods/portforward``.
+loopback only; the caller needs ``get`` (a WebSocket begins with a GET) and ``create`` on
+``pods/portforward``.
 """
 
 import secrets

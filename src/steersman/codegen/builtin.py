@@ -199,7 +199,7 @@ class BuiltinModules:
             return "required"
         if self._can_be_empty(part):
             return "absent"
-        # A default marks what is not a pointer in Go: servers always send it, so reading needs no None.
+        # A default marks a field that is not a pointer in Go: servers always send it, so it is never None.
         return "required" if wire == "spec" and "default" in part else "optional"
 
     def _presence_in(self, name: str, wire: str, part: Schema, annotation: Annotation | None = None) -> Presence:

@@ -1,4 +1,4 @@
-"""Typed Python source from OpenAPI schemas: for the built-in kinds, and for anybody's custom resources.
+"""Typed Python source from OpenAPI schemas: for the built-in kinds, and for any custom resources.
 
 Pure: documents in, file names and texts out. The input is not trusted; nothing of it becomes code (see ``source``).
 """

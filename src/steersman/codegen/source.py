@@ -1,6 +1,6 @@
 """Writes a module's outline as Python source, in the form that ``ruff format`` leaves alone.
 
-The texts in an outline may come from anybody: they appear only inside literals and docstrings that are escaped here;
+The texts in an outline are not trusted: they appear only inside literals and docstrings that are escaped here;
 names were made plain identifiers by ``naming``.
 """
 
@@ -148,7 +148,7 @@ def _in_import_order(name: str) -> tuple[int, str, str]:
 
 
 def _imported(outline: ModuleOutline) -> dict[str, set[str]]:
-    """Return what a module imports, by where it comes from; two things of one name are an error."""
+    """Return the imports of a module by their source; raise if two of them have the same name."""
     origins = {cls.name: outline.name for cls in outline.classes}
     by_module: dict[str, set[str]] = {}
     for cls in outline.classes:

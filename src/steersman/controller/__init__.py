@@ -12,6 +12,7 @@ from steersman.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from steersman.controller.context import Context
+    from steersman.controller.exclusive_work import ExclusiveWork
     from steersman.controller.keys.key_state import ChangeHandler
     from steersman.controller.owned import Owned
     from steersman.controller.predicates import (
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     )
     from steersman.controller.references import Reference
     from steersman.controller.reports.causes import Cause
+    from steersman.controller.run.external_writes import ExternalWriter, without_fence
     from steersman.controller.triggers import Chosen, Watch, WatchedKind
 
 __all__ = [
@@ -36,6 +38,8 @@ __all__ = [
     "ChangeHandler",
     "Chosen",
     "Context",
+    "ExclusiveWork",
+    "ExternalWriter",
     "Owned",
     "Predicate",
     "Reference",
@@ -51,6 +55,7 @@ __all__ = [
     "meaningful",
     "negate",
     "on_objects",
+    "without_fence",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -58,7 +63,9 @@ __getattr__, __dir__ = lazy_names(
     {
         "steersman.controller.reports.causes": ("Cause",),
         "steersman.controller.context": ("Context",),
+        "steersman.controller.exclusive_work": ("ExclusiveWork",),
         "steersman.controller.keys.key_state": ("ChangeHandler",),
+        "steersman.controller.run.external_writes": ("ExternalWriter", "without_fence"),
         "steersman.controller.predicates": (
             "Predicate",
             "all_of",

@@ -21,6 +21,7 @@ from steersman.controller.reports.causes import Cause
 from steersman.controller.reports.writes import Target, target_of
 from steersman.controller.run.claims import CREATE_ONLY, Claimant, is_outdated
 from steersman.controller.run.environment import ReconcileEnvironment, covers
+from steersman.controller.run.external_writes import ExternalWriter
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.status_draft import READY
 from steersman.errors import Conflict, Invalid, NotReady, SteersmanError
@@ -434,6 +435,14 @@ class Context(Generic[K]):
         writes = self._environment.external_writes
         return await writes.run(system, description, write, planned=planned, log=self.log, on_ended=ended)
 
+    def external_writer(self, system: str) -> ExternalWriter:
+        """Return a function that carries out writes to one system, for a client that knows nothing of contexts."""
+
+        async def write(description: str, work: Callable[[], Awaitable[T]], /) -> T:
+            return await self.external_write(system, description, work)
+
+        return write
+
     def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
         """Wait in a plain ``def`` reconciler for the result of an async method: ``ctx.wait(ctx.apply(obj))``."""
         if threading.get_ident() == self._thread:
@@ -482,7 +491,7 @@ class Context(Generic[K]):
             return _Unknown()
         record = informer.store.get(key)
         if record is None:
-            # A selective cache shows what it has, but not that something else does not exist.
+            # A cache with a selector proves that its objects exist, but not that others do not exist.
             return _Unknown() if informer.is_selective else None
         if not informer.selection.metadata_only:
             return informer.decode(record)

@@ -36,8 +36,8 @@ from steersman.controller.keys.write_barrier import WriteBarrier
 from steersman.controller.options import ControllerOptions
 from steersman.controller.owned import Owned
 from steersman.controller.recording.run_log import log_run
-from steersman.controller.recording.run_notes import Masking, RunNotes, current_notes, recording_of
-from steersman.controller.recording.run_trace import name_of, named
+from steersman.controller.recording.run_notes import RunNotes, current_notes
+from steersman.controller.recording.run_trace import named
 from steersman.controller.reports.causes import Cause, Part, SpecChange, cause_of
 from steersman.controller.reports.failures import ReconcileFailure
 from steersman.controller.reports.outcome import (
@@ -58,7 +58,7 @@ from steersman.controller.run.contents import Contents
 from steersman.controller.run.environment import ReconcileEnvironment
 from steersman.controller.run.external_writes import ExternalWrites
 from steersman.controller.run.malformed import REASON, mark_malformed
-from steersman.controller.run.reconcile_record import RunEnd, RunTiming, malformed_record
+from steersman.controller.run.reconcile_record import RunEnd, RunRecorder, RunTiming, malformed_record
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
 from steersman.controller.run.waiting_state import waiting_state
@@ -101,6 +101,7 @@ class Controller(Generic[K]):
     def __init__(self, reconciler: Reconciler[K], options: ControllerOptions) -> None:
         self.reconciler = reconciler
         self._options = options
+        self._recorder = RunRecorder(options)
         self._clock = options.clock
         self.queue: WorkQueue[ObjectKey, Cause] = WorkQueue(clock=options.clock, observer=options.queue_observer)
         #: The reconciled objects.
@@ -385,7 +386,13 @@ class Controller(Generic[K]):
         ctx = self._context(run, request, state.runs)
         started, began_at = self._clock.monotonic(), self._clock.now()
         ended = RunEnd(
-            self.reconciler.name, state, request, run, state.failures, state.is_stale, self._span(obj, began_at)
+            self.reconciler.name,
+            state,
+            request,
+            run,
+            state.failures,
+            state.is_stale,
+            self._recorder.span(obj, began_at),
         )
         state.is_stale = False
         snapshot = Snapshot(obj) if is_checked(self._runs) else None
@@ -396,7 +403,7 @@ class Controller(Generic[K]):
         try:
             outcome = await attempt.run()
         except BaseException:
-            self._record(ended, Stopped(), RunTiming(began_at, self._clock.monotonic() - started))
+            self._recorder.record(ended, Stopped(), RunTiming(began_at, self._clock.monotonic() - started))
             raise
         finally:
             current_notes.set(None)
@@ -411,7 +418,7 @@ class Controller(Generic[K]):
             self._watches.keep(state, run.followed)
         self._settle(state, request, outcome, record, ctx)
         timing = RunTiming(began_at, seconds, self.queue.waited(state.key), self._next_run(state.key))
-        recorded = self._record(ended, outcome, timing)
+        recorded = self._recorder.record(ended, outcome, timing)
         if recorded is not None and (recorded.result is not Result.DONE or _log.isEnabledFor(logging.DEBUG)):
             log_run(ctx.log, recorded)
 
@@ -424,46 +431,6 @@ class Controller(Generic[K]):
             return self._clock.now() + timedelta(seconds=max(due - self._clock.monotonic(), 0.0))
         except OverflowError:  # further away than the calendar
             return None
-
-    def _record(self, ended: RunEnd, outcome: Outcome, timing: RunTiming) -> history.Reconcile | None:
-        """Add a run to the history; return its record unless that is made later.
-
-        The run is over: nothing that goes wrong here may fail or repeat it.
-        """
-        record: history.Reconcile | None = None
-        try:
-            draft = None if self._needs_records() else ended.draft(outcome, timing)
-            if draft is not None:
-                self._options.history.add_draft(draft)
-                return None
-            record = ended.record(outcome, timing)
-            self._options.history.add(record)
-            self._keep_recording(ended.run, record)
-        except Exception as error:  # noqa: BLE001 - see above
-            extra = {"controller": self.reconciler.name, "key": str(ended.state.key), "error": text_of(error)}
-            _log.warning("a run is missing in the history", extra=extra)
-        if self._options.tracer is not None:
-            self._options.tracer.end(ended.span, record)
-        return record
-
-    def _needs_records(self) -> bool:
-        """Return whether the record of every run is used at once: by a recording, a span or the log."""
-        options = self._options
-        return options.recordings is not None or options.tracer is not None or _log.isEnabledFor(logging.DEBUG)
-
-    def _keep_recording(self, run: RunRecord[Any], reconcile: history.Reconcile) -> None:
-        """Keep what a run read and sent, if that was asked for."""
-        if self._options.recordings is None or run.notes is None or run.notes.is_too_much:
-            return
-        masking = Masking(run.redactor(), run.secret_values())
-        manager = self._options.client.field_manager
-        recording = recording_of(run.notes, reconcile, masking, operator=self._options.target, manager=manager)
-        self._options.recordings.add(recording)
-
-    def _span(self, obj: K, started: datetime) -> Any:
-        """Begin the span of a run, if there is a tracer."""
-        tracer = self._options.tracer
-        return None if tracer is None else tracer.begin(name_of(obj), started)
 
     def _look_for_mistakes(self, snapshot: Snapshot) -> None:
         """Log once which changes of the author's code have no effect."""
@@ -502,7 +469,7 @@ class Controller(Generic[K]):
         self._count(state, outcome)
         self._failed_runs += isinstance(outcome, (Failed, GaveUp))
         match outcome:
-            case Done(again_after) | Paused(again_after=again_after):
+            case Done(again_after):
                 self._on_done(state.key, again_after)
             case RetryLater(reason, after):
                 self._retry(request, after, reason)
@@ -511,7 +478,7 @@ class Controller(Generic[K]):
             case GaveUp():
                 self.queue.forget(state.key)
                 state.given_up = revision_of(record)
-            case Waiting():
+            case Waiting() | Paused():
                 self._on_waiting(state, outcome)
             case Failed(error):
                 self._on_failure(request, error, ctx)
@@ -525,6 +492,10 @@ class Controller(Generic[K]):
         if isinstance(outcome, Outdated):
             return
         state.conflicts = 0
+        if state.recheck_due is not None:
+            # This run has looked already. A timer that is left would start a superfluous one, and be shown as the next.
+            self.queue.cancel(state.key, state.recheck_due)
+            state.recheck_due = None
         state.paused = outcome.message if isinstance(outcome, Paused) else ""
         if isinstance(outcome, (Failed, RetryLater)):
             state.failures += 1
@@ -539,14 +510,21 @@ class Controller(Generic[K]):
             priority = self._ranks.priority(key, NORMAL)
             self.queue.add_after(key, again_after, priority=priority, causes=(Cause(CauseType.TIMER),))
 
-    def _on_waiting(self, state: KeyState, outcome: Waiting) -> None:
+    def _on_waiting(self, state: KeyState, outcome: Waiting | Paused) -> None:
         self.queue.forget(state.key)
+        if isinstance(outcome, Paused):
+            if outcome.again_after is not None:
+                self._recheck(state, outcome.again_after)
+            return
         cache = self._caches.complete(outcome.kind, outcome.key.namespace)
         store = cache.store if cache is not None else None
         watched = self._waits.wait(state, outcome.kind, outcome.key, store, outcome.seen)
-        recheck = outcome.recheck if watched else min(outcome.recheck, UNWATCHED_RECHECK)
-        priority = self._ranks.priority(state.key, NORMAL)
-        self.queue.add_after(state.key, recheck, priority=priority, causes=(Cause(CauseType.TIMER),))
+        self._recheck(state, outcome.recheck if watched else min(outcome.recheck, UNWATCHED_RECHECK))
+
+    def _recheck(self, state: KeyState, seconds: float) -> None:
+        """Run a key again after some time, unless another run makes that superfluous."""
+        priority, causes = self._ranks.priority(state.key, NORMAL), (Cause(CauseType.TIMER),)
+        state.recheck_due = self.queue.add_recheck(state.key, seconds, priority=priority, causes=causes)
 
     def _on_failure(self, request: ReconcileRequest, error: BaseException, ctx: Context[K]) -> None:
         self._report(self.reconciler.resource.gvk.kind, request.key, error)

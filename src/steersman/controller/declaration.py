@@ -61,7 +61,7 @@ def _signature(function: Callable[..., object]) -> inspect.Signature:
 class ReconcilerOptions(Struct, frozen=True, kw_only=True):
     """How a kind is reconciled."""
 
-    #: Kinds whose objects trigger the one that controls them, with what is cached of them.
+    #: Kinds whose objects trigger their controller, each with the scope of its cache.
     owned: tuple[Owned, ...] = ()
     #: Kinds whose objects trigger others, by a function.
     watches: tuple[WatchedKind[Any], ...] = ()

@@ -102,7 +102,7 @@ class _Scanner:
             self.at += 1
             raise self.fail("in numeric literal")
         self.at = match.end()
-        # What goes on like a number, but is none.
+        # Characters that may follow in a number, but are not valid here.
         where = {".": "after decimal point in numeric literal", "e": "in exponent of numeric literal"}
         following = self.text[self.at : self.at + 1].lower()
         if following in where:

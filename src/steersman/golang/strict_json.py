@@ -6,7 +6,7 @@ not found here: that needs a schema.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from math import isinf
 from typing import Any
 
@@ -36,7 +36,7 @@ class Decoded(Struct, frozen=True):
     """The value of a JSON text."""
 
     value: Any
-    #: Paths of fields that are there more than once; the last one counts.
+    #: Paths of duplicate fields; the last one counts.
     duplicates: list[str]
     #: Whether the text has numbers with a fraction or an exponent: those may need `settle_numbers`.
     has_floats: bool
@@ -61,6 +61,32 @@ def _settled(pairs: Any, path: str, duplicates: list[str]) -> Any:
     if pairs.__class__ is list:
         return [_settled(item, f"{path}[{index}]", duplicates) for index, item in enumerate(pairs)]
     return _SURROGATE.sub("\ufffd", pairs) if pairs.__class__ is str else pairs
+
+
+def in_document_order(raw: bytes, errors: Collection[str]) -> list[str]:
+    """Return the errors of strict decoding in the order in which a decoder of Go structs meets them.
+
+    What is below or beside an unknown field of the same name is not read, so it is not reported.
+    """
+    pairs = json.loads(raw.decode("utf-8", "replace"), object_pairs_hook=_Pairs)
+    return [error for error in dict.fromkeys(_met_errors(pairs, "", errors)) if error in errors]
+
+
+def _met_errors(pairs: Any, path: str, errors: Collection[str]) -> Iterator[str]:
+    if isinstance(pairs, _Pairs):
+        seen: set[str] = set()
+        for name, item in pairs:
+            here = f"{path}.{name}" if path else name
+            if (unknown := f'unknown field "{here}"') in errors:
+                yield unknown
+                continue
+            if name in seen:
+                yield f'duplicate field "{here}"'
+            seen.add(name)
+            yield from _met_errors(item, here, errors)
+    elif pairs.__class__ is list:
+        for index, item in enumerate(pairs):
+            yield from _met_errors(item, f"{path}[{index}]", errors)
 
 
 def _slow(raw: bytes) -> tuple[Any, list[str]]:

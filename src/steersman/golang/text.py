@@ -90,9 +90,13 @@ def json_number(number: float) -> str:
     return _number_text(number, _PLAIN_JSON, 1)
 
 
+#: ``json.dumps`` creates an encoder for each call with a setting, which takes longer than the string.
+_encode_string = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def json_string(text: str) -> str:
     """Return a string as Go's JSON encoder writes it: HTML characters are escaped."""
-    return json.dumps(text, ensure_ascii=False).translate(_HTML)
+    return _encode_string(text).translate(_HTML)
 
 
 class GoStruct(JsonObject):

@@ -156,7 +156,7 @@ _READER_PROBLEMS: Final = {"special characters are not allowed": "control charac
 
 
 class _Anchor:
-    """What an anchor stands for: its value once it is complete, and what decoding it costs."""
+    """The value of an anchor, once it is complete, and the cost of decoding it."""
 
     __slots__ = ("is_complete", "steps", "text", "value")
 

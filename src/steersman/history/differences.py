@@ -16,9 +16,9 @@ from steersman.history.records import FieldChange
 from steersman.history.redaction import MASK, without_credentials
 from steersman.json_types import JsonObject
 
-#: Fields that are named; the number of the others is told.
+#: Number of differences that are listed; the others are only counted.
 LIMIT: Final = 8
-#: Fields that are counted; beyond that two documents are simply very different.
+#: Number of differences that are counted; the comparison stops there.
 _COUNTED: Final = 100
 #: Characters of a path and of a value.
 _PATH, _VALUE = 120, 60
@@ -66,12 +66,17 @@ def without_bookkeeping(document: Mapping[str, Any]) -> JsonObject:
     return {**document, "metadata": {key: value for key, value in metadata.items() if key not in _ALWAYS}}
 
 
-def object_changes(before: bytes, after: bytes, mask: Mask = str) -> tuple[tuple[FieldChange, ...], int]:
+def object_changes(
+    before: bytes, after: bytes, mask: Mask = str, *, without: str = ""
+) -> tuple[tuple[FieldChange, ...], int]:
     """Return the fields in which two states of an object differ, except those that change with every write.
 
-    Only the parts whose bytes differ are decoded. Raises ``msgspec.MsgspecError`` if one is not a JSON object.
+    ``without`` names a part that is not compared. Only the parts whose bytes differ are decoded. Raises
+    ``msgspec.MsgspecError`` if one is not a JSON object.
     """
     old, new = _differing(_parts(before), _parts(after))
+    old.pop(without, None)
+    new.pop(without, None)
     if "metadata" in old and "metadata" in new:
         fields = (_parts(old.pop("metadata")), _parts(new.pop("metadata")))
         old_fields, new_fields = _differing(*({key: one[key] for key in one if key not in _ALWAYS} for one in fields))
@@ -105,7 +110,7 @@ def value_text(value: Any, mask: Mask = str) -> str:
     if value is None:
         return ""
     if value.__class__ is int:
-        return str(value)
+        return mask(str(value))
     if value.__class__ is str and value:
         return _cut(without_credentials(mask(" ".join(value.split()))), _VALUE)
     if value.__class__ in (dict, list):
@@ -135,7 +140,7 @@ def _without_confidential(value: Any, levels: int) -> Any:
 
 
 def _masked(value: Any) -> Any:
-    """Return what is shown of a confidential value: whether it is there, and switches."""
+    """Return the text of a confidential value: booleans as they are, anything else masked."""
     return value if value is None or value.__class__ is bool else MASK
 
 
@@ -163,7 +168,7 @@ class _Comparison:
         self._counted = counted
 
     def compare(self, path: str, before: Any, after: Any, depth: int) -> None:
-        """Add the differences of two values, until there are more than anybody counts."""
+        """Add the differences of two values, up to the number that is counted."""
         if len(self.found) > self._counted or _is_equal(before, after):
             return
         if depth < _DEEPEST and after.__class__ is dict and (before.__class__ is dict or (before is None and after)):

@@ -185,7 +185,7 @@ def _details(reconcile: Reconcile) -> Iterator[tuple[str, str]]:
         yield "read", ", ".join(_read_text(read, reconcile) for read in reconcile.reads)
     for verb, writes in groupby((one for one in reconcile.writes if one.verb is not Verb.STATUS), lambda one: one.verb):
         for write in writes:
-            yield str(verb), _write_text(write, reconcile)
+            yield "sent" if verb is Verb.UNCHANGED else str(verb), _write_text(write, reconcile)
     for external in reconcile.external_writes:
         how = "" if external.result == "succeeded" else f" ({external.result})"
         yield "outside", f"{external.system}: {external.description}{how}, {duration(external.seconds)}"
@@ -209,12 +209,14 @@ def _write_text(write: WriteRecord, about: Reconcile) -> str:
     name = write.object.within(about.object.namespace)
     if write.error:
         return f"{name}: {write.error}"
+    if write.verb is Verb.UNCHANGED:
+        return f"{name}, which was like that already"
     changes = "; ".join(map(str, write.changes)) if write.verb is Verb.CHANGED else ""
     more = f" and {write.more_changes} more" if changes and write.more_changes else ""
     return f"{name}{f'  {changes}{more}' if changes else ''}"
 
 
-#: Fields of a status that are told by other words, or say nothing.
+#: Fields of a status that are shown in another way, or are not informative.
 _SAID_OTHERWISE = ("conditions", "observedGeneration")
 
 

@@ -1,4 +1,4 @@
-"""Texts of other people on a terminal: nothing in them is carried out by it.
+"""Makes untrusted texts safe to print on a terminal.
 
 A status, an event or the name of a field can contain anything. Escape sequences could clear the screen, forge lines,
 set the clipboard or, on some terminals, type commands; marks of the writing direction could show a name as another.

@@ -298,7 +298,7 @@ class KeyPhase(StrEnum):
     BACKING_OFF = "backing off"
     #: It triggers itself, and is slowed down.
     SLOWED_DOWN = "slowed down"
-    #: Trying again is of no use until the object changes.
+    #: It is not retried until the object changes.
     GAVE_UP = "gave up"
     WAITING = "waiting"
     PAUSED = "paused"

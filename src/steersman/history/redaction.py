@@ -44,7 +44,7 @@ _SUSPECT: Final = (
     (re.compile(r"(\w://)[^/\s@]+@"), rf"\1{MASK}@"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}"), rf"\1 {MASK}"),
 )
-#: One of these is in every text that looks so.
+#: Every text that matches one of the patterns contains one of these, which is faster to check.
 _SIGNS: Final = re.compile(r"(?i)-----BEGIN|://|bearer|basic")
 #: Fields of records that a server or the operator's code sets, not data.
 _PLAIN: Final = frozenset({"controller", "uid", "version", "kind"})
@@ -223,7 +223,7 @@ def _short_forms_of(secret: bytes) -> Iterator[str]:
 
 
 def _forms_of(secret: bytes) -> Iterator[str]:
-    """Yield the forms of a value in texts: plain, by line, escaped, base64 (also inside of longer data), hex, URL."""
+    """Yield the forms of a value in texts: plain, by line, escaped, base64 (also twice, or in more), hex, URL."""
     text = secret.decode("utf-8", "replace")
     yield text
     yield text.strip()
@@ -239,7 +239,10 @@ def _forms_of(secret: bytes) -> Iterator[str]:
     yield quote(text, safe="")
     yield quote(text)
     yield quote_plus(text)
+    # Documents inside of texts of documents, and Secrets that hold what was encoded before.
+    yield json.dumps(json.dumps(text)[1:-1])[1:-1]
     yield from _base64_forms_of(secret)
+    yield from _base64_forms_of(b64encode(secret))
 
 
 def _base64_forms_of(secret: bytes) -> Iterator[str]:

@@ -49,7 +49,7 @@ ContainerPhase: TypeAlias = Waiting | Running | Terminated
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerReport:
-    """How one container of a pod stands."""
+    """The state of one container of a pod."""
 
     state: ContainerPhase = Waiting()
     #: How its run before this one ended.

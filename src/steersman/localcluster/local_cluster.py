@@ -3,9 +3,9 @@
 ``async with cluster.running(*local_operators(), my_operator)``
 """
 
-from steersman.localcluster import node_taints, scheduler, volumes
+from steersman.localcluster import node_taints, scheduler, taint_eviction, volumes
 from steersman.localcluster.simulated_node.node import simulated_node
-from steersman.localcluster.workloads import disruption_budgets, replica_sets
+from steersman.localcluster.workloads import disruption_budgets, replica_sets, replication_controllers
 from steersman.localcluster.workloads.daemon_sets import reconciler as daemon_sets
 from steersman.localcluster.workloads.deployments import reconciler as deployments
 from steersman.localcluster.workloads.jobs import cron_reconciler as cron_jobs
@@ -26,6 +26,7 @@ def controllers() -> tuple[Operator, ...]:
     return (
         deployments.operator,
         replica_sets.operator,
+        replication_controllers.operator,
         stateful_sets.operator,
         daemon_sets.operator,
         jobs.operator,
@@ -35,5 +36,6 @@ def controllers() -> tuple[Operator, ...]:
         disruption_budgets.operator,
         volumes.operator,
         node_taints.operator,
+        taint_eviction.operator,
         scheduler.operator,
     )

@@ -53,14 +53,15 @@ def is_wanted(pod: Pod, node: Node) -> bool:
 
 def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
     """Return whether one of the tolerations is about a taint."""
-    return any(_is_about(toleration, taint) for toleration in tolerations)
+    return any(is_about(toleration, taint) for toleration in tolerations)
 
 
 def _tolerates(pod: Pod, taint: Taint) -> bool:
     return tolerates(pod.spec.tolerations or (), taint)
 
 
-def _is_about(toleration: Toleration, taint: Taint) -> bool:
+def is_about(toleration: Toleration, taint: Taint) -> bool:
+    """Return whether a toleration matches a taint."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if not toleration.key:

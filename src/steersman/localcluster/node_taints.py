@@ -20,7 +20,7 @@ async def reconcile(node: Node, ctx: Context[Node]) -> None:
 
 
 def taints_of(node: Node) -> list[Taint]:
-    """Return the taints that a node should have: the existing ones of others, and ours while it is not ready."""
+    """Return the taints that a node should have: those of other controllers, and its own while it is not ready."""
     present = node.spec.taints or []
     if is_node_ready(node):
         return [taint for taint in present if taint.key != NOT_READY]

@@ -12,6 +12,7 @@ from steersman.kinds.core_v1 import (
     PersistentVolumeSpec,
     Pod,
 )
+from steersman.kinds.storage_v1 import VolumeAttributesClass
 from steersman.localcluster.workloads.pods import is_finished
 from steersman.manager.operator import Operator
 from steersman.objects.identity import ObjectKey
@@ -19,9 +20,11 @@ from steersman.objects.meta import ObjectMeta
 
 operator = Operator("persistentvolume-controller")
 operator.permit(PersistentVolumeClaim, "patch")
+operator.permit(VolumeAttributesClass, "patch")
 operator.permit(PersistentVolume, "create", "patch", "delete")
 
 CLAIM_FINALIZER, VOLUME_FINALIZER = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
+CLASS_FINALIZER = "kubernetes.io/vac-protection"
 _BOUND = {"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes"}
 PROVISIONED = "pv.kubernetes.io/provisioned-by"
 PROVISIONER = "steersman.dev/local"
@@ -113,6 +116,30 @@ async def follow(volume: PersistentVolume, ctx: Context[PersistentVolume]) -> No
         volume.status.last_phase_transition_time = ctx.now().replace(microsecond=0)
     if phase == "Released" and volume.spec.persistent_volume_reclaim_policy == "Delete":
         await ctx.delete(volume)
+
+
+def _classes_of(user: PersistentVolumeClaim | PersistentVolume) -> list[ObjectKey]:
+    names = {user.spec.volume_attributes_class_name}
+    if isinstance(user, PersistentVolumeClaim):
+        names.add(user.status.current_volume_attributes_class_name)
+    return [ObjectKey("", name) for name in sorted(filter(None, names))]
+
+
+@operator.reconciler(
+    VolumeAttributesClass,
+    watches=[Watch(PersistentVolumeClaim, to=_classes_of), Watch(PersistentVolume, to=_classes_of)],
+    while_deleting=True,
+    name="volume-attributes-classes",
+)
+async def release_class(attributes: VolumeAttributesClass, ctx: Context[VolumeAttributesClass]) -> None:
+    """Remove the finalizer of a deleted class when no claim and no volume uses it."""
+    if not attributes.is_deleting or CLASS_FINALIZER not in attributes.metadata.finalizers:
+        return
+    claims, volumes = await ctx.list(PersistentVolumeClaim, namespace=""), await ctx.list(PersistentVolume)
+    users: list[PersistentVolumeClaim | PersistentVolume] = [*claims, *volumes]
+    if not any(attributes.key in _classes_of(user) for user in users):
+        attributes.metadata.finalizers = [one for one in attributes.metadata.finalizers if one != CLASS_FINALIZER]
+        await ctx.update(attributes)
 
 
 def claim_names(pod: Pod) -> set[str]:

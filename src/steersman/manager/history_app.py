@@ -67,7 +67,8 @@ class HistoryApp:
         found = next((one for one in self._resources if _is_called(one, asked)), None)
         if found is None:
             known = ", ".join(sorted(one.gvk.kind for one in self._resources)) or "none"
-            return _error(404, f"the operator reconciles no {asked[:_SHOWN]!r}; it reconciles {known}")
+            text = f"the operator reconciles no {asked[:_SHOWN]!r}; it reconciles {known}"
+            return Response(404, _JSON, msgspec.json.encode({"error": text, "kinds": known}))
         namespace = query.get("namespace", "") if found.namespaced else ""
         return answer(ObjectName(found.gvk.kind, namespace, query.get("name", ""), found.gvk.group))
 

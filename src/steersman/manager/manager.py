@@ -30,7 +30,7 @@ part of every client of a controller.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -80,7 +80,7 @@ from steersman.randomness import Randomness
 from steersman.serving.server import Listen, Server
 from steersman.transport.base import Transport
 from steersman.transport.fenced import FencedTransport
-from steersman.transport.services import HttpServices
+from steersman.transport.services import HttpServices, ServiceCall
 from steersman.webhook.operator_webhooks import OperatorWebhooks, converted_definitions, need_webhooks
 from steersman.webhook.serving.address import Address
 from steersman.webhook.serving.listener import WebhookListener
@@ -100,6 +100,9 @@ class Tracing(RunTracer, Protocol):
 
     def headers(self) -> Mapping[str, str]:
         """Return the headers that carry the current span to another process."""
+
+    def service_call(self, call: ServiceCall) -> AbstractContextManager[None]:
+        """Make the span of a request to an HTTP service, which lasts as long as the block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +202,7 @@ class Manager:
         if tracing is None:
             return CountingTransport(transport, self._count_request)
         self.history.listen(tracing.add_call, WebhookCall)
-        self._services.send_with(tracing.headers)
+        self._services.observe(tracing.service_call)
         return PropagatingTransport(transport, self._count_request, tracing.headers)
 
     # State.

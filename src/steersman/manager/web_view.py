@@ -13,13 +13,14 @@ from steersman.manager.operator import Operator
 from steersman.serving.server import Listen, Server
 from steersman.webview.access import AccessRules
 from steersman.webview.actions import Actions
+from steersman.webview.plans import Plans
 
 #: Requests a run of an object; returns whether an operator reconciles it.
 ReconcileNow: TypeAlias = Callable[[ObjectName], bool]
 
 
 class WebViewServing(Struct, frozen=True, kw_only=True):
-    """Where the web view listens, and who may look."""
+    """Where the web view listens, and how it is accessed."""
 
     listen: Listen
     access: AccessRules
@@ -29,6 +30,8 @@ class WebViewServing(Struct, frozen=True, kw_only=True):
     on_ready: Callable[[str], None]
     #: Creates what a person may do from the page; ``None`` makes it read-only.
     make_actions: Callable[[ReconcileNow], Actions] | None = None
+    #: Makes plans for the page; ``None`` leaves them out.
+    plans: Plans | None = None
 
 
 @asynccontextmanager
@@ -45,7 +48,13 @@ async def serving_web_view(
     from steersman.webview.app import WebViewApp, WebViewOptions  # noqa: PLC0415 - see above
 
     definitions = tuple(definition.content for definition in operator_definitions(operators))
-    options = WebViewOptions(access=serving.access, settings=serving.settings, definitions=definitions, actions=actions)
+    options = WebViewOptions(
+        access=serving.access,
+        settings=serving.settings,
+        definitions=definitions,
+        actions=actions,
+        plans=serving.plans,
+    )
     app = WebViewApp(source, options, clock)
     try:
         async with Server(app, clock=clock, listen=serving.listen) as server:

@@ -30,7 +30,7 @@ class Quantity:
 
     __slots__ = ("_amount", "_text")
 
-    #: What was read, if it was read.
+    #: The text that was parsed, if there was one.
     _text: str
     #: The amount and its form. ``None`` until first used: most quantities are only stored.
     _amount: tuple[Decimal, Format] | None

@@ -15,12 +15,12 @@ from steersman.planning.services import RecordedCall
 from steersman.planning.shadow import Shadow, metadata_of
 from steersman.protocol.confidential import is_confidential_resource
 
-#: Fields of one object that are listed; a difference of more is not for reading.
+#: Number of changed fields of one object that are listed: more are not readable.
 MOST_FIELDS = 1000
 
 
 class Assembly:
-    """Makes changes of the state of a shadow."""
+    """Derives the changes of a plan from the state of its shadow."""
 
     def __init__(self, shadow: Shadow, redaction: Redaction) -> None:
         self._shadow = shadow
@@ -95,7 +95,7 @@ def _fields(action: Action, old: JsonObject, new: JsonObject, *, is_secret: bool
     if action is Action.DELETE:
         return ()
     if action is Action.REPLACE:
-        # Any two objects differ in these, and that they are two is what the action says.
+        # Two objects always differ in these fields, and the action already says that they are two.
         old, new = (_without_identity(one) for one in (old, new))
     return _secret_fields(old, new) if is_secret else field_changes(old, new, limit=MOST_FIELDS)[0]
 

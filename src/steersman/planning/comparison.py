@@ -5,16 +5,27 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from steersman.history.records import ObjectName
+from steersman.history.records import FieldChange, ObjectName
+from steersman.json_types import JsonObject
+from steersman.objects.codec import decode_json
 from steersman.planning.plan import Action, Change, PlannedObject
 from steersman.planning.text import SIGNS, created_text
 
 _Key: TypeAlias = tuple[str, ObjectName]
 #: Fields of one change that are shown.
 MOST_LINES: Final = 12
-#: Values that differ from plan to plan.
-_DRAWN: Final = re.compile(r"(uid|creationTimestamp|resourceVersion|[tT]ime|ownerReferences.*)$")
+#: Fields whose values differ from plan to plan.
+_DRAWN: Final = re.compile(
+    r"(uid|creationTimestamp|resourceVersion|[tT]ime|ownerReferences.*|clusterIPs?(\[\d+\])?|[nN]odePort)$"
+)
+#: Beginning of the name of the volume with the token of a pod's service account; admission draws the rest.
+_API_ACCESS: Final = "kube-api-access-"
+#: A moment, as Kubernetes writes it: two plans are made at two moments.
+_TIME: Final = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+#: Values of such fields that are chosen and not drawn: the address of a headless Service.
+_CHOSEN: Final = frozenset({"None", '["None"]'})
 
 
 class Difference(Struct, frozen=True):
@@ -40,7 +51,7 @@ def compare(here: Iterable[PlannedObject], there: Iterable[PlannedObject]) -> tu
 def _by_object(plan: Iterable[PlannedObject]) -> dict[_Key, tuple[PlannedObject, ...]]:
     """Return planned objects by reconciler and object; reconcilers of two operators may have one name."""
     found: dict[_Key, tuple[PlannedObject, ...]] = {}
-    for one in plan:
+    for one in map(comparable, plan):
         key = one.controller, one.object
         found[key] = (*found.get(key, ()), one)
     return found
@@ -51,6 +62,75 @@ def comparison_text(differences: tuple[Difference, ...], there: str) -> str:
     if not differences:
         return f"The operator here and the one in {there} do the same."
     return "\n".join(_lines(differences, there))
+
+
+def comparable(one: PlannedObject) -> PlannedObject:
+    """Return a planned object with times, and with what is drawn at random, replaced by what they stand for.
+
+    Drawn is the end of a generated name, also of a volume with a token, wherever it occurs, and the content of a Secret
+    that is created: a password is another one in each plan.
+    """
+    drawn = _drawn_names(one.changes) | _drawn_secrets(one.changes)
+    known = [re.escape(name) for name in sorted(drawn, key=len, reverse=True)]
+    all_known = re.compile("|".join([*known, f"{_API_ACCESS}[a-z0-9]{{5}}"]))
+    # A value may be cut within a name.
+    prefixes = {re.escape(name.rpartition("<")[0]) for name in drawn.values()} | {_API_ACCESS}
+    cut = re.compile(rf"({'|'.join(sorted(prefixes))})\w{{0,5}}…$")
+
+    def text(value: str) -> str:
+        value = _TIME.sub("<time>", value)
+        return cut.sub(r"\1…", all_known.sub(lambda found: drawn.get(found[0], f"{_API_ACCESS}<1>"), value))
+
+    return replace(
+        one,
+        message=text(one.message),
+        changes=tuple(
+            replace(
+                change,
+                object=change.object._replace(name=text(change.object.name)),
+                fields=tuple(FieldChange(*map(text, field)) for field in change.fields),
+            )
+            for change in one.changes
+        ),
+    )
+
+
+def _drawn_names(changes: Iterable[Change]) -> dict[str, str]:
+    """Return generated names and their replacements; numbered by content, so that two plans number them alike."""
+    made: dict[str, list[tuple[list[str], str]]] = {}
+    for change in changes:
+        prefix = _generate_name(change)
+        if prefix:
+            name = change.object.name
+            fields = [str(one).replace(name, "") for one in change.fields if not _is_drawn(one)]
+            made.setdefault(prefix, []).append((fields, name))
+    return {
+        name: f"{prefix}<{number}>"
+        for prefix, found in made.items()
+        for number, (_, name) in enumerate(sorted(found), start=1)
+    }
+
+
+def _is_drawn(field: FieldChange) -> bool:
+    return _DRAWN.search(field.path) is not None and _CHOSEN.isdisjoint((field.before, field.after))
+
+
+def _generate_name(change: Change) -> str:
+    if change.action is not Action.CREATE or not change.after:
+        return ""
+    metadata: JsonObject = decode_json(change.after).get("metadata") or {}
+    return str(metadata.get("generateName") or "")
+
+
+def _drawn_secrets(changes: Iterable[Change]) -> dict[str, str]:
+    """Return the hashes of created Secrets and their replacements."""
+    return {
+        field.after: f"<{field.path}>"
+        for change in changes
+        if change.action is Action.CREATE and change.object.kind == "Secret"
+        for field in change.fields
+        if field.after.startswith("<hash ")
+    }
 
 
 def _lines(differences: tuple[Difference, ...], there: str) -> Iterator[str]:
@@ -100,7 +180,7 @@ def _change_lines(change: Change, namespace: str) -> list[str]:
 
 def _field_lines(change: Change, namespace: str) -> list[str]:
     head = _head(change, namespace)
-    fields = [one for one in change.fields if not _DRAWN.search(one.path)]
+    fields = [one for one in change.fields if not _is_drawn(one)]
     return [f"{head}  {one}" for one in fields] or [head]
 
 

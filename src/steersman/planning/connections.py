@@ -3,8 +3,8 @@
 A plan cannot stop a database driver: it may only read, as many operators do to see the state of their database. So the
 plan names every server that was connected to outside of ``ctx.http``.
 
-Python tells of each connection by an audit event, which hooks cannot unsubscribe from; so there is one hook for the
-process, and it does nothing unless a plan listens. Event loops that are written in C, such as uvloop, tell nothing.
+Python raises an audit event for each connection. Audit hooks cannot be removed, so there is one hook for the process,
+which does nothing unless a plan listens. Event loops that are written in C, such as uvloop, raise no audit events.
 """
 
 import sys

@@ -66,7 +66,7 @@ class PlannedController(Controller[K]):
     ) -> None:
         super().__init__(reconciler, options)
         self._number = number
-        # Retries and timers are made by `run_again` alone: how many come due while a plan is made is chance.
+        # Only `run_again` starts retries and timers: how many would become due during a plan is a matter of chance.
         self.queue = WorkQueue(clock=_WithoutTimers(options.clock))
         self._log = log
         self._choose = choose

@@ -9,7 +9,7 @@ from steersman.history.records import FieldChange, ObjectName, Result
 
 
 class Action(StrEnum):
-    """What becomes of an object."""
+    """What happens to an object."""
 
     CREATE = "create"
     CHANGE = "change"
@@ -141,6 +141,6 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return 0 if self.is_empty else 2
 
     def __str__(self) -> str:
-        from steersman.planning.text import plan_text  # noqa: PLC0415 - a plan knows its text, and the text the plan
+        from steersman.planning.text import plan_text  # noqa: PLC0415 - circular import: the text is made from a plan
 
         return plan_text(self)

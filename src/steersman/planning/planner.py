@@ -61,7 +61,7 @@ _log = logging.getLogger("steersman.planning")
 _REST_LOOKS, _REST_PAUSE = 3, 0.005
 #: Steps of the event loop between two looks: the way from a write to the queue is shorter.
 _STEPS = 20
-#: Looks without any progress after which a run that no time passes for counts as stuck.
+#: Looks without progress after which a run counts as stuck, if the clock is stopped.
 _STUCK_LOOKS = 2000
 #: The field manager of proposed changes.
 _PROPOSER: Final = "steer-plan"
@@ -180,7 +180,7 @@ class _Planner:
         self._notes: dict[str, None] = {}
         self._left_out: set[tuple[int, ObjectKey]] = set()
         self._pause = pause if pause is not None else lambda: clock.sleep(_REST_PAUSE)
-        #: Whether the clock stands still, so that no timeout ends what waits for it.
+        #: Whether the clock is stopped, so that no timeout ends a run that waits for it.
         self._stands_still = pause is not None
         self._on_progress = on_progress
 

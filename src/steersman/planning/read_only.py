@@ -74,7 +74,7 @@ def is_harmless(request: Request) -> bool:
         return "upgrade" not in request.headers
     path, _, query = request.target.partition("?")
     if "/proxy" in path:
-        # What stands behind a proxy gets the request as it is, and does not know dry runs.
+        # The server behind a proxy gets the request unchanged, and does not know dry runs.
         return False
     if parse_qs(query, keep_blank_values=True).get("dryRun") != _ALL:
         return False

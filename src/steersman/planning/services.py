@@ -1,6 +1,6 @@
 """Other systems in a plan: reads are made, anything else is recorded and not made.
 
-A call that is not made has no real answer. It is answered as one that was accepted and returned nothing (202, or
+A call that is not made has no real response. It returns that of a call which was accepted without content (202, or
 ``None`` for an external write), because an exception would end the run, and the plan of everything after it. An
 operator whose next steps depend on the answer says what it would be: by ``operator.plan_service``, and ``planned=`` of
 an external write.
@@ -22,7 +22,7 @@ T = TypeVar("T")
 #: Returns what a service would answer to a request that a plan does not make.
 ServiceDouble: TypeAlias = Callable[[Request], Response]
 
-#: The header of an answer that no server gave.
+#: Header of a response that no server has sent.
 NOT_MADE: Final = ("x-steersman-plan", "not made")
 _ACCEPTED: Final = Response(202, [("content-type", "application/json"), NOT_MADE], b"")
 

@@ -185,7 +185,7 @@ class Shadow:
         return places
 
     def _unload_others(self, served: ServedResource, namespace: str, found: set[Place]) -> None:
-        """Remove the first objects of every embedded server that the live cluster does not have."""
+        """Remove the default objects of an embedded server that do not exist in the live cluster."""
         for record in self.server.objects.records(served, namespace or None):
             place = Place(served.stored_as, record.namespace, record.name)
             if place not in found:

@@ -24,7 +24,7 @@ _FIELDS: Final = 12
 _UNCHANGED: Final = 20
 SIGNS: Final = {Action.CREATE: "+", Action.CHANGE: "~", Action.DELETE: "-", Action.REPLACE: "-/+"}
 _COLOURS: Final = {Action.CREATE: "green", Action.CHANGE: "yellow", Action.DELETE: "red", Action.REPLACE: "red"}
-#: Objects with writes that change nothing which are named.
+#: Number of objects with ineffective writes that are named.
 _NAMED: Final = 3
 #: Fields that say when something changed, beside the field that did.
 _TIMES: Final = ("lastTransitionTime", "lastUpdateTime", "observedGeneration")

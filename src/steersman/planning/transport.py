@@ -1,4 +1,4 @@
-"""`PlanningTransport`: the cluster as a planned operator reaches it. It sorts requests; others answer them.
+"""`PlanningTransport`: the cluster as a planned operator reaches it. It decides which part answers a request.
 
 - Reads and watches of objects are answered by the shadow, after it has loaded them from the live cluster.
 - Discovery, versions and logs of pods are read from the live cluster.

@@ -1,9 +1,9 @@
 """`PlannedWrites`: who judges a write of a plan, and what the shadow stores of it.
 
-The live server judges the first write to an object, as a dry run; its answer is stored as it is. It cannot judge one
-that depends on an earlier write of the same plan, because it does not have that: the embedded server does, by its own
-rules. A first write to a *part* of a changed object, such as its status, is still sent as a dry run, because
-permissions and admission do not depend on the other parts; but then only a refusal counts.
+The live server judges the first write to an object, as a dry run; its answer is stored as it is. It cannot judge a
+write that depends on an earlier write of the same plan, because it has not stored that one: the embedded server judges
+it by its own rules. A first write to a *part* of a changed object, such as its status, is still sent as a dry run,
+because permissions and admission do not depend on the other parts; but then only a refusal counts.
 
 A dry run of the live server knows its own resource versions only, so a precondition on a version of the shadow is
 translated. A precondition that does not fit the shadow is a conflict, and not worth a request.
@@ -29,7 +29,7 @@ from steersman.transport.base import Transport
 _FAILURE: Final = 400
 _FORBIDDEN, _CONFLICT = 403, 409
 _PASSED_ON: Final = frozenset({"content-type", "warning"})
-#: What a server says about a webhook that cannot be asked in a dry run.
+#: Error message of a server about a webhook that does not support dry runs.
 _NO_DRY_RUN: Final = re.compile(r'webhook "([^"]*)" does not support dry run')
 _VERSION_POINTER: Final = "/metadata/resourceVersion"
 
@@ -77,7 +77,7 @@ class PlannedWrites:
             refusal = await self._shadow.load(
                 RequestInfo(info.group, info.version, info.resource, place.namespace, name), served, query
             )
-            # Not every operator may read what it creates; whether the name is taken, the dry run tells.
+            # An operator may lack the permission to read what it creates; the dry run shows whether the name is taken.
             is_blind_create = request.method == "POST" and not info.subresource
             if refusal is not None and not (is_blind_create and refusal.status == _FORBIDDEN):
                 return refusal
@@ -135,7 +135,7 @@ class PlannedWrites:
         return answer
 
     def _is_laid(self, write: Write, answer: Response) -> bool:
-        """Return whether the answer is the object after the write, and the object was as the live one before."""
+        """Return whether a response can be stored as the object: it is one, and the plan has not changed it before."""
         if write.request.method == "DELETE" or write.info.subresource not in ("", "status"):
             return False
         record = self._shadow.record(write.place) if write.place.name else None

@@ -105,7 +105,7 @@ class Watch(Struct, frozen=True):
 
 
 class Wait(Struct, frozen=True):
-    """Do nothing for so long; answer with ``Woken``."""
+    """Wait for that many seconds, then answer with ``Woken``."""
 
     seconds: float
 

@@ -211,7 +211,7 @@ class Preconditions(Struct, frozen=True, kw_only=True):
 class DeleteOptions(Struct, frozen=True, kw_only=True, dict=True):
     """How objects are deleted. They travel in the body."""
 
-    #: What becomes of what the object owns; the kind's own default when left out.
+    #: How dependents of the object are deleted; default: that of the kind.
     propagation_policy: PropagationPolicy | None = None
     preconditions: Preconditions = Preconditions()
     #: Seconds that the object gets to end by itself; 0 is now.
@@ -227,7 +227,7 @@ class DeleteOptions(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def body(self) -> bytes:
-        """The options as they are sent; nothing when none is set."""
+        """The options as the body of a request; empty if none is set."""
         needs = {"uid": self.preconditions.uid, "resourceVersion": self.preconditions.resource_version}
         members = {
             "propagationPolicy": self.propagation_policy,

@@ -158,7 +158,7 @@ def apply_json_patch(doc: object, operations: object) -> Any:
 
 
 class _Draft:
-    """A document that is copied where it is written, once."""
+    """A document of which only the changed parts are copied, each once."""
 
     __slots__ = ("_copied_bytes", "_moved_bytes", "_own", "_shifted", "root")
 

@@ -24,7 +24,7 @@ MAX_FRAME = 16 * 1024 * 1024
 
 
 class Applied(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag="APPLIED"):
-    """An object is there, as it is now. Instances are ``Added`` or ``Modified``; seldom should anybody care which."""
+    """An object exists in this state. Instances are ``Added`` or ``Modified``; callers rarely need the difference."""
 
     object: T
 

@@ -22,10 +22,10 @@ OPENING = 30.0
 QUIET = 15.0
 #: Seconds without an event after which a watch is dead: just above the time between two bookmarks.
 NO_EVENT = 70.0
-#: Seconds without an event after which a watch is dead that should have brought one. One that brings other events is
-#: only behind, and a new one would be further behind.
+#: Seconds without any event after which a watch that should have delivered a certain event counts as dead. A watch
+#: that delivers other events is only behind, and a new one would be further behind.
 DOUBTED = 3.0
-#: Seconds after which a watch is dead that the server should have ended.
+#: Seconds after which a watch counts as dead if the server should have ended it.
 OVERDUE = 30.0
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from steersman.json_types import JsonObject
 from steersman.protocol.manifests import dump
 
-#: What the server keeps for itself: no news to anybody.
+#: Fields that only the server sets: changes of them are not shown.
 _SERVERS_OWN: Final = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp")
 _SECRET: Final = ("v1", "Secret")
 

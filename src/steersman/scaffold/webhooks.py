@@ -28,7 +28,7 @@ class WebhookAddition:
     sample: str = ""
     validate: bool = False
     default: bool = False
-    #: The versions that become each other; none if nothing is converted.
+    #: The versions between which objects are converted; empty without conversion.
     versions: tuple[str, ...] = ()
 
     def files(self, project: Project) -> dict[str, str]:

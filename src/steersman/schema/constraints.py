@@ -64,7 +64,7 @@ class _Flag(Constraint):
 
 
 class _Size(_Keyword):
-    """A constraint on how many there are of something."""
+    """A constraint on the number of characters, items or properties."""
 
     def __init__(self, value: int) -> None:
         if value < 0:

@@ -71,7 +71,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """What a class was declared as."""
+    """How a class was declared."""
 
     resource: ApiResource
     columns: tuple[Column, ...] = ()

@@ -73,7 +73,7 @@ class _Generator:
     def __init__(self, randomness: Randomness, limit: int) -> None:
         self._randomness = randomness
         self._limit = limit
-        #: How likely a field is there that need not be.
+        #: Probability of an optional field.
         self._share = 1.0
 
     def root(self, node: Structural, share: float) -> JsonObject:

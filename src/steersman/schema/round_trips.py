@@ -17,7 +17,7 @@ class Loss:
 
     source: Version
     target: Version
-    #: Fields that did not come back; none where the way itself failed.
+    #: Fields that were lost; empty if the conversion itself failed.
     fields: tuple[str, ...]
     #: Why the way failed.
     reason: str = ""

@@ -58,7 +58,7 @@ _BOUNDS: Final[dict[str, Callable[[float, float], bool]]] = {
 }
 #: Keywords that restrict: setting or changing one rejects what was valid, removing one does not.
 _RESTRICTIONS: Final = ("pattern", "format", "allOf", "anyOf", "oneOf", "not")
-#: Flags by keyword: whether setting it (or else removing it) is what hurts.
+#: Flags by keyword: whether setting the flag is the breaking change; otherwise removing it is.
 _FLAGS: Final = {
     "nullable": False,
     "x-kubernetes-preserve-unknown-fields": False,

@@ -198,7 +198,7 @@ class ServerConnection(asyncio.Protocol):
         """Parse requests and begin to process them."""
         if self._raw is not None:
             self._raw.feed(data)
-        elif not self._is_ending:  # what still comes after a refusal is read and forgotten
+        elif not self._is_ending:  # the rest of a rejected request is read and discarded
             self._waiting.extend(self._reader.feed(data))
             self._pump()
 

@@ -18,7 +18,7 @@ from steersman.serving.limits import ServerLimits
 _METHODS: Final = {
     method.encode(): method for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT")
 }
-#: Lower-case text of header names as they came: clients send the same dozen again and again.
+#: Lower-case text of header names as received: clients send the same few again and again.
 _NAMES: dict[bytes, str] = {}
 _MOST_NAMES: Final = 1024
 

@@ -19,7 +19,7 @@ class ServerLimits:
     read_body: float = 60.0
     #: Seconds that a connection stays open without a request; longer than clients keep theirs.
     keep_alive: float = 180.0
-    #: Seconds after which a client that reads nothing of what is sent to it is disconnected.
+    #: Seconds after which a client is disconnected that does not read its response.
     stalled: float = 60.0
     #: Seconds that answers under way get when the server closes.
     drain: float = 10.0

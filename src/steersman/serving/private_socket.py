@@ -5,6 +5,7 @@ another user could have made it first, to listen in or to answer with lies.
 """
 
 import os
+import socket
 import stat
 import tempfile
 from pathlib import Path
@@ -41,8 +42,24 @@ def socket_path(process: int | None = None) -> Path:
 
 
 def live_sockets() -> list[Path]:
-    """Return the sockets of processes that run, the newest first."""
-    return live_files(_SUFFIX)
+    """Return the sockets on which something listens, the newest first.
+
+    A killed process leaves its socket behind, and its id may be that of another process by now.
+    """
+    return [path for path in live_files(_SUFFIX) if _is_listened_to(path)]
+
+
+def _is_listened_to(path: Path) -> bool:
+    """Return whether a connection is accepted; any failure other than a rejection is one to report to the user."""
+    with socket.socket(socket.AF_UNIX) as tried:
+        tried.settimeout(0)
+        try:
+            tried.connect(str(path))
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        except OSError:
+            return True
+    return True
 
 
 def live_files(suffix: str) -> list[Path]:

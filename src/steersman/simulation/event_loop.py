@@ -1,4 +1,4 @@
-"""An event loop and a clock without a world: the same run, step for step, each time.
+"""A deterministic event loop and clock: with the same seed, a run repeats step for step.
 
 Time is virtual. It passes when nothing else can go on, and jumps to the next timer. Nothing here can wait for a socket,
 a process or a thread: whatever asks for one would make a run depend on the machine, so it is rejected by name.
@@ -161,9 +161,7 @@ class SimulationLoop(asyncio.BaseEventLoop):
 
     def _pass_time(self) -> None:
         if not self._clock.wake_at_rest() and not self._clock.run_next_timer():
-            raise Stuck(
-                "nothing can go on any more: a task waits for something that never happens, and no timer is set"
-            )
+            raise Stuck("nothing can continue: every task waits for something that never happens, and no timer is set")
 
     def _note(self, _: asyncio.AbstractEventLoop, context: JsonObject) -> None:
         error = context.get("exception")

@@ -140,7 +140,7 @@ class _Simulation:
                 if course.is_over(report):
                     break
         except KeyboardInterrupt:
-            # The command prints what there is; `Report.raise_if_failed` raises it again.
+            # The command prints the results so far; `Report.raise_if_failed` raises it again.
             report.is_interrupted = True
         report.sort(todo)
         report.left = len(todo) - len(report.tried)

@@ -22,7 +22,7 @@ from steersman.structural.rules import BrokenRule, rule_tree
 from steersman.structural.schema import Structural, parse_schema
 from steersman.validation.field_errors import NO_FIELD, ErrorType, FieldError, ValidationResult, invalid
 
-#: After these the rules are not run: they could not be trusted to see what they expect.
+#: After these errors the rules are not run, because the object may not have the expected types.
 _BLOCKING = frozenset(
     {
         ErrorType.NOT_SUPPORTED,
@@ -124,7 +124,7 @@ class CompiledSchema:
         node = self.node.properties.get("status")
         if node is None or "status" not in obj:
             return []
-        # A status that was not there was null, and a null that stays one is not complained about.
+        # An absent status counts as null, and an unchanged null is not an error.
         old_status = ABSENT if old is ABSENT else old.get("status")
         return _errors(self._ratchet.errors(node, obj["status"], old_status), "status")
 

@@ -98,7 +98,7 @@ class RuleTree:
     def _report_unusable(
         rules: "CompiledRules", steps: tuple[str | int, ...], report: Callable[[BrokenRule], None]
     ) -> None:
-        """Report rules that do not compile: defaults are checked before the rules around them are."""
+        """Report rules that do not compile: defaults are validated before the CRD's rules are checked."""
         for error in rules.errors:
             _, found, why = error.message.partition("compilation failed: ")
             if found:

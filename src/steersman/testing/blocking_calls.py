@@ -1,7 +1,7 @@
 """`BlockingCalls`: finds calls in an operator's functions that block the event loop, as ``steer run`` does.
 
-A blocked event loop is a fact of real time, also where a test moves the clock: while it is blocked nothing runs that
-could move it. Only functions of the operators count; a test may block its own event loop.
+Blocking is measured in real time even if the test uses a fake clock, because nothing can advance that clock while the
+event loop is blocked. Only functions of the operators count; a test may block its own event loop.
 """
 
 import sys

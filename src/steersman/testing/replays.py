@@ -196,7 +196,7 @@ async def _refuse_external_write(write: str, work: Callable[[], Awaitable[T]]) -
 
 
 class _Doubles(HttpServices):
-    """Services that apps stand for; others are not called."""
+    """Services that apps replace; other services are not called."""
 
     def _connect(self, endpoint: Endpoint) -> Transport:
         if endpoint not in self._apps:

@@ -83,6 +83,8 @@ class InProcessListener:
     """Serves a Service of the test's cluster with an app."""
 
     installs = True
+    #: The definitions of the cluster were checked when they were created.
+    checks_conversions = False
 
     def __init__(self, service: str, serve: Callable[[str, str, App], None]) -> None:
         self._service = service

@@ -135,7 +135,7 @@ class ClusterConfig(Struct, frozen=True, kw_only=True):
             case Login(username, password):
                 return StaticCredentials(basic(username, password))
             case ExecPlugin():
-                from steersman.transport.auth.exec_credentials import ExecCredentials  # noqa: PLC0415 - only who has a plugin
+                from steersman.transport.auth.exec_credentials import ExecCredentials  # noqa: PLC0415 - only for plugins
 
                 return ExecCredentials(self.authentication, clock=clock)
 

@@ -6,6 +6,8 @@ a URL, so that nothing listens and time can stand still.
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from steersman.clock import Clock
@@ -24,6 +26,25 @@ SERVICE_TIMEOUT = 30.0
 _LIMITS = Limits(connect=10.0, body=64 << 20)
 
 
+class ServiceCall:
+    """One request to a service while it is under way, for an observer. It has no path: that is often a secret."""
+
+    __slots__ = ("clock", "headers", "method", "server", "status")
+
+    def __init__(self, method: str, server: Endpoint, clock: Clock) -> None:
+        self.method = method
+        self.server = server
+        self.clock = clock
+        #: Headers that the observer adds; callers may replace them.
+        self.headers: dict[str, str] = {}
+        #: Status of the answer; 0 without one.
+        self.status = 0
+
+
+#: Called for each request; its block is left when the request has ended, with the exception if it failed.
+CallObserver: TypeAlias = Callable[[ServiceCall], AbstractContextManager[None]]
+
+
 class HttpService:
     """A place on one server, by its URL. An answer of any status is an answer; none is a ``TransportError``."""
 
@@ -32,12 +53,15 @@ class HttpService:
         url: str,
         transport: Transport,
         fence: WriteFence | None = None,
-        headers: Callable[[], Mapping[str, str]] = dict,
+        *,
+        observer: CallObserver | None = None,
+        clock: Clock | None = None,
     ) -> None:
         parts = urlsplit(url)
         self.url = url
         self._fence = fence
-        self._headers = headers
+        self._observer = observer
+        self._clock = clock
         self._path, self._query = parts.path, parts.query
         self._transport = transport
 
@@ -55,15 +79,24 @@ class HttpService:
         It is retried only where that is safe: reads whose connection broke, and what the server asks to repeat by
         ``Retry-After``. Callers repeat writes themselves, with a key that makes it the same write.
         """
-        sent = {"accept": "application/json", **self._headers()}
+        if self._observer is None or self._clock is None:
+            return await self._send(method, path, json, headers or {}, timeout)
+        call = ServiceCall(method, server_of(self.url), self._clock)
+        with self._observer(call):
+            response = await self._send(method, path, json, call.headers | dict(headers or {}), timeout)
+            call.status = response.status
+        return response
+
+    async def _send(self, method: str, path: str, json: object, headers: Mapping[str, str], seconds: float) -> Response:
+        sent = {"accept": "application/json"}
         body = b""
         if json is not None:
             body = encode_json(json)
             sent["content-type"] = "application/json"
-        sent |= {name.lower(): value for name, value in (headers or {}).items()}
+        sent |= {name.lower(): value for name, value in headers.items()}
         fence = None if method in SAFE_METHODS else self._fence
         request = Request(method, self._target(path), sent, body, fence)
-        return await self._transport.request(request, timeout=timeout)
+        return await self._transport.request(request, timeout=seconds)
 
     def through(self, wrap: Callable[[Transport], Transport]) -> "HttpService":
         """Return the same service with its transport wrapped, and without a fence."""
@@ -86,14 +119,11 @@ class HttpServices:
         self._transports: dict[Endpoint, Transport] = {}
         self._apps: dict[Endpoint, App] = {}
         self._around: Callable[[App], App] = lambda app: app
-        self._headers: Callable[[], Mapping[str, str]] = dict
+        self._observer: CallObserver | None = None
 
-    def send_with(self, headers: Callable[[], Mapping[str, str]]) -> None:
-        """Send these headers with every request from now on, such as the context of a trace; callers may replace them.
-
-        The function is called for each request, in the task that sends it.
-        """
-        self._headers = headers
+    def observe(self, observer: CallObserver) -> None:
+        """Call an observer for each request from now on, in the task that sends it; it may add headers."""
+        self._observer = observer
 
     def at(self, url: str, *, fence: WriteFence | None = None) -> HttpService:
         """Return the service at a URL; nothing is sent yet. Raises ``ConfigError`` if it is not a URL.
@@ -104,7 +134,7 @@ class HttpServices:
         transport = self._transports.get(endpoint)
         if transport is None:
             transport = self._transports[endpoint] = self._connect(endpoint)
-        return HttpService(url, transport, fence, self._headers)
+        return HttpService(url, transport, fence, observer=self._observer, clock=self._clock)
 
     def _connect(self, endpoint: Endpoint) -> Transport:
         app = self._apps.get(endpoint)

@@ -79,7 +79,7 @@ class FieldError:
 
     @property
     def cause(self) -> Cause:
-        """What stands in ``Status.details.causes``."""
+        """The entry in ``Status.details.causes``."""
         return Cause(self.reason, self.message, self.field)
 
     def __str__(self) -> str:

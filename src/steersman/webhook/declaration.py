@@ -61,7 +61,7 @@ class Webhook(Generic[K]):
             raise DeclarationError(f"{name}: a deleted object cannot be defaulted; on= takes CREATE and UPDATE")
         self.role = role
         self.name = name
-        #: Functions have one, so that a webhook can be decorated again for another purpose.
+        #: Functions have a name, so that a webhook can be decorated again for another purpose.
         self.__name__ = name.replace("-", "_")
         self.kind = kind
         self.resource: ApiResource = resource_of(kind)

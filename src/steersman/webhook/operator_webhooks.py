@@ -94,7 +94,8 @@ class OperatorWebhooks:
             # Imported here: most operators have one version, and the schema modules are slow to import.
             from steersman.webhook.reviews.conversion import Conversions  # noqa: PLC0415 - see above
 
-            routes.mount(CONVERSION_PATH, Conversions(kinds).review)
+            conversions = Conversions(kinds, is_checked=not self._listener.checks_conversions)
+            routes.mount(CONVERSION_PATH, conversions.review)
         return routes
 
     @asynccontextmanager

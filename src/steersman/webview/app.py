@@ -13,6 +13,7 @@
     GET  /api/stream                            server-sent events: `overview` every two seconds, `changed`
     GET  /api/kinds                             every field of every kind, with its constraints and rules
     POST /api/actions                           an `Action`, only with `Actions`
+    POST /api/plan                              what the operator would do, only with `Plans`
     POST /api/check                             what the API server objects to in a YAML text, only with `Actions`
 
 ``-`` stands for the namespace of an object that has none. Every failure is JSON with one sentence: ``{"error": "…"}``.
@@ -42,6 +43,7 @@ from steersman.webview.documents import (
 )
 from steersman.webview.files import static_files
 from steersman.webview.kinds import KindLines, kind_lines
+from steersman.webview.plans import Plans, decode_plan_request
 from steersman.webview.stream import LiveUpdates
 
 #: Nothing is loaded from elsewhere, nothing runs or styles inline, and the page is shown in no frame.
@@ -72,8 +74,8 @@ _COUNTED_AT_START: Final = 2000
 #: Seconds for which the lines of all objects serve every client.
 _SUMMARIES_FOR: Final = 1.0
 _NO_NAMESPACE: Final = "-"
-#: Where actions and texts to check are sent.
-_ACTION_PATHS: Final = frozenset({"actions", "check"})
+#: Where actions, texts to check and requests for plans are sent.
+_ACTION_PATHS: Final = frozenset({"actions", "check", "plan"})
 
 
 class WebViewOptions(Struct, frozen=True, kw_only=True):
@@ -86,6 +88,8 @@ class WebViewOptions(Struct, frozen=True, kw_only=True):
     definitions: tuple[Mapping[str, Any], ...] = ()
     #: What a person may do; ``None`` makes the view read-only.
     actions: Actions | None = None
+    #: Makes plans; ``None`` leaves out the page about them.
+    plans: Plans | None = None
 
 
 class WebViewApp:
@@ -140,16 +144,13 @@ class WebViewApp:
 
     def _handle_api(self, path: str, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         access, actions = self._options.access, self._options.actions
-        is_action = request.method == "POST" and actions is not None
+        is_action = request.method == "POST" and (actions is not None or self._options.plans is not None)
         refusal = access.refuse_action(request) if is_action else access.refuse_data(request)
         if refusal is not None:
             exchange.respond(_rejected(refusal))
             return None
         if path in _ACTION_PATHS:
-            if actions is None or request.method != "POST":
-                exchange.respond(_no_action(request, is_possible=actions is not None))
-                return None
-            return (self._act if path == "actions" else self._check)(actions, request, exchange)
+            return self._post(path, request, exchange)
         if request.method not in {"GET", "HEAD"}:
             exchange.respond(_not_changed(f"/api/{path}", request))
         elif path == "stream":
@@ -160,6 +161,20 @@ class WebViewApp:
             exchange.respond(self._test(path.removesuffix("/test"), request))
         else:
             exchange.respond(self._page(path))
+        return None
+
+    def _post(self, path: str, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Begin what only POST begins: an action, the check of a text, a plan."""
+        actions, plans = self._options.actions, self._options.plans
+        is_post = request.method == "POST"
+        if path == "plan" and plans is not None and is_post:
+            return self._plan(plans, request, exchange)
+        if path != "plan" and actions is not None and is_post:
+            return (self._act if path == "actions" else self._check)(actions, request, exchange)
+        if path == "plan" and plans is None:
+            exchange.respond(_failure(404, "This web view makes no plans: run 'steer plan'."))
+        else:
+            exchange.respond(_no_action(request, is_possible=path == "plan" or actions is not None))
         return None
 
     def _page(self, path: str) -> Response:
@@ -218,6 +233,21 @@ class WebViewApp:
             exchange.respond(_failure(422, str(error)))
         self._summaries = None
 
+    async def _plan(self, plans: Plans, request: Request, exchange: Exchange) -> None:
+        try:
+            wanted = decode_plan_request(request.body or b"{}")
+        except msgspec.DecodeError as error:
+            exchange.respond(_failure(400, f"This is not a request for a plan: {error}."))
+            return
+        if wanted.text and self._options.actions is None:
+            # The dry runs of a proposed object would have the permissions of the operator, not of the viewer.
+            exchange.respond(_failure(403, "This web view is read-only: it plans what the operator does by itself."))
+            return
+        try:
+            exchange.respond(Response(200, _JSON, await plans.plan(wanted)))
+        except (SteersmanError, ValueError) as error:
+            exchange.respond(_failure(422, str(error)))
+
     async def _check(self, actions: Actions, request: Request, exchange: Exchange) -> None:
         try:
             text = _decode_text(request.body).text
@@ -258,6 +288,7 @@ class WebViewApp:
             settings=self._options.settings,
             history_limits={"per_object": limits.per_object, "records": limits.records, "bytes": limits.bytes},
             actions=sorted(actions.offered) if actions is not None else [],
+            plans=self._options.plans is not None,
             faults=actions.faults if actions is not None else (),
         )
 

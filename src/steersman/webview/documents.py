@@ -108,6 +108,8 @@ class SettingsDocument(Struct, frozen=True, kw_only=True):
     settings: Mapping[str, str]
     history_limits: dict[str, int]
     actions: list[str]
+    #: Whether plans can be made.
+    plans: bool
     faults: tuple[Fault, ...]
 
 

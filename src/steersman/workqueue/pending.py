@@ -120,6 +120,12 @@ class Pending(Generic[K, C]):
         heapq.heappush(self._heap, (when, self._serial, key))
         self._shrink_heap()
 
+    def cancel(self, key: K, when: float) -> None:
+        """Drop the delayed request of a key, if it is due at exactly that time: an earlier one is another caller's."""
+        if self.due_at(key) == when:
+            del self._delayed[key]
+            self._shrink_heap()
+
     def promote(self, now: float) -> list[K]:
         """Make every delayed key ready whose time has come; return those that can now be handed out."""
         more: list[K] = []
@@ -187,7 +193,7 @@ class Pending(Generic[K, C]):
         return not self._ready and not self._running
 
     def place_of(self, key: K) -> Place | None:
-        """Return where a key is; ``None`` for one that wants nothing. A running key may be wanted again."""
+        """Return the state of a key; ``None`` if it neither waits nor runs. A running key may be queued again."""
         if key in self._running:
             return Place.RUNNING
         if key in self._requested:

@@ -110,6 +110,16 @@ class WorkQueue(Generic[K, C]):
         self._pending.add_at(key, self._clock.monotonic() + seconds, priority=priority, causes=causes)
         self._arm()
 
+    def add_recheck(self, key: K, seconds: float, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> float | None:
+        """Add a key after some seconds; return when it is due if it can be cancelled: no other delay is part of it."""
+        is_alone = self._pending.due_at(key) is None
+        self.add_after(key, seconds, priority=priority, causes=causes)
+        return self._pending.due_at(key) if is_alone else None
+
+    def cancel(self, key: K, due: float) -> None:
+        """Drop a delay by what `add_recheck` returned, unless the key was added for an earlier time since."""
+        self._pending.cancel(key, due)
+
     def add_rate_limited(self, key: K, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> float:
         """Add a key that failed, after its back-off; return the minimum seconds that it waits.
 
@@ -201,7 +211,7 @@ class WorkQueue(Generic[K, C]):
         return self._pending.is_idle
 
     def place_of(self, key: K) -> Place | None:
-        """Return where a key is; ``None`` for one that wants nothing."""
+        """Return the state of a key in the queue; ``None`` if it is not in the queue."""
         place = self._pending.place_of(key)
         return Place.DELAYED if place is None and key in self._retried else place
 

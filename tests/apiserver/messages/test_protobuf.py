@@ -284,3 +284,19 @@ def test_a_message_without_fields_is_an_empty_object() -> None:
     (decoded,) = definition["spec"]["versions"]
     assert decoded["subresources"]["status"] == {}
     assert decoded["subresources"]["scale"]["specReplicasPath"] == ".spec.replicas"
+
+
+def test_a_year_below_1000_has_four_digits() -> None:
+    """Go's zero time plus some seconds is sent by clients that forgot to set a clock; Python's %Y drops the zeros."""
+    seconds = -62135596798  # 0001-01-01T00:00:02Z
+    encoded = b"\x08" + _varint(seconds & (1 << 64) - 1)
+    assert protobuf._time(encoded) == "0001-01-01T00:00:02Z"
+    assert protobuf._micro_time(encoded) == "0001-01-01T00:00:02.000000Z"
+
+
+def _varint(value: int) -> bytes:
+    made = bytearray()
+    while value > 0x7F:
+        made.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*made, value])

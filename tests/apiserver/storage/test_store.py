@@ -135,6 +135,22 @@ def test_an_expired_page_offers_a_token_to_continue_with_current_objects() -> No
     assert rest.resource_version == store.resource_version
 
 
+def test_pages_of_a_quiet_resource_expire_with_the_versions_of_the_store() -> None:
+    """Versions are compacted for all resources at once: a client must not rely on a quiet one."""
+    store = filled("a", "b")
+    token = store.list(PODS, PageQuery(limit=1)).continue_token
+    for now in (40, 100, 200):
+        store.commit([Put("leases", pod("node"))], now)
+    store.compact(330)
+    assert [record.name for record in store.list(PODS, PageQuery(continue_token=token)).records] == ["b"]
+    store.compact(401)
+    with pytest.raises(ContinueExpired):
+        store.list(PODS, PageQuery(continue_token=token))
+    with pytest.raises(Expired):
+        store.list(PODS, PageQuery(resource_version="2", match="Exact"))
+    assert len(store.list(PODS).records) == 2
+
+
 def test_a_list_may_require_a_version() -> None:
     """Exact returns the past, NotOlderThan the present, and a future version is an error."""
     store = filled("a", "b")

@@ -169,7 +169,7 @@ def test_without_a_cluster_the_other_checks_still_run(
     (project / "manifests").mkdir()
     answer = steer("doctor")
     assert answer.exit_code == 1
-    assert "  ok  operator fleet: 1 reconcilers, 1 CRDs" in answer.stdout
+    assert "  ok  operator fleet: 1 reconciler, 1 CRD\n" in answer.stdout
     assert "note  manifests is out of date" in answer.stdout
     assert " bad  no cluster: " in answer.stdout
 

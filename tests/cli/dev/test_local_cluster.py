@@ -56,7 +56,7 @@ async def test_a_process_node_runs_pods_and_deletes_their_folders(tmp_path: Path
     ("text", "images"), [("", {}), ('[tool.steersman.images]\n"redis:*" = "redis-server"', {"redis:*": "redis-server"})]
 )
 def test_a_project_maps_images_to_programs(tmp_path: Path, text: str, images: dict[str, str]) -> None:
-    """Or to none, and then nothing runs."""
+    """If it maps none, pods are simulated."""
     (tmp_path / "pyproject.toml").write_text(text)
     assert images_of(tmp_path) == images
 

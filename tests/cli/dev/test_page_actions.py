@@ -130,6 +130,8 @@ async def test_an_object_is_created_edited_and_deleted() -> None:
         (SHELF.replace("size: 3", "size: much"), "spec.size: Invalid value"),
         (SHELF.replace("size", "sise"), 'unknown field "spec.sise"'),
         (SHELF.replace("Shelf", "Unknown"), "Unknown"),
+        ("apiVersion: page.example.com/v1\nkind: Shelf\nmetadata: 5\n", "metadata: 5 is not an object"),
+        ("apiVersion: page.example.com/v1\nkind: Shelf\nmetadata: [a]\n", "metadata: ['a'] is not an object"),
         (SHELF.replace("name: a", "name: A/B"), "metadata.name: 'A/B' cannot be part of a URL path"),
         (SHELF.replace("name: a", "name: a\n  namespace: nowhere"), 'namespaces "nowhere" not found'),
     ],

@@ -26,6 +26,13 @@ def test_python_files_settings_and_the_whole_package_are_watched(tmp_path: Path)
     assert sorted(ProjectFiles(tmp_path, "ship").look()) == sorted(wanted)
 
 
+@pytest.mark.parametrize("name", ["test_a.py", "a_test.py", "conftest.py", "ship/test_main.py", "lib/conftest.py"])
+def test_a_test_outside_of_tests_is_not_watched(tmp_path: Path, name: str) -> None:
+    """The first test of an author is often beside the operator; saving it must not restart what it tests."""
+    put(tmp_path, "ship/main.py", "ship/testing.py", name)
+    assert sorted(ProjectFiles(tmp_path, "ship").look()) == ["ship/main.py", "ship/testing.py"]
+
+
 def test_symbolic_links_in_a_cycle_are_not_followed(tmp_path: Path) -> None:
     """A link to the folder above would never end."""
     put(tmp_path, "ship/main.py")

@@ -13,6 +13,7 @@ from tests.support.shop_project import TARGET, write_shop
 from tests.support.terminal import Dev
 from tests.support.web_view import View, url_in
 
+SHOP = "apiVersion: web.example.com/v1\nkind: Shop\nmetadata: {name: a}\nspec: {shelves: 2}\n"
 ACTION = {"action": "fault", "fault": "conflict"}
 
 
@@ -44,6 +45,9 @@ def test_in_steer_dev_only_the_page_with_its_token_acts(tmp_path: Path) -> None:
         assert all(answer["error"].endswith(".") for _, answer in refused)
         status, checked = view.post("/api/check", {"text": "kind: Shop"})
         assert (status, checked["problems"]) == (200, ["a document needs apiVersion and kind; it has only: kind"])
+        status, plan = view.post("/api/plan", {"text": SHOP})
+        assert (status, plan["summary"]["creates"]) == (200, 2)
+        assert [one["name"] for one in plan["proposed"]] == ["a"]
 
 
 @contextmanager
@@ -70,3 +74,13 @@ def test_in_steer_run_no_page_acts(path: str, tmp_path: Path) -> None:
         )
         assert view.post(path, ACTION, authorization="")[0] == 401
         assert view.post(path, ACTION, origin="http://evil.example")[0] == 403
+
+
+def test_in_steer_run_a_plan_is_made_of_what_the_operator_does_by_itself(tmp_path: Path) -> None:
+    """A proposed object would be judged with the permissions of the operator, not of the person who looks."""
+    with run_with_view(write_shop(tmp_path / "shop")) as view:
+        status, plan = view.post("/api/plan", {})
+        assert (status, plan["summary"]["isEmpty"]) == (200, True)
+        assert plan["notes"] == ["there is nothing to plan: no Shop"]
+        assert view.post("/api/plan", {"text": SHOP})[0] == 403
+        assert view.post("/api/plan", {}, authorization="")[0] == 401

@@ -113,16 +113,28 @@ async def creation(cluster):
 """
 
 
+FAILING = """
+async def nothing():
+    pass
+
+
+async def failing(cluster):
+    raise ValueError("no shelf")
+"""
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Change to a folder with an operator that forgets what it created."""
     (tmp_path / "shelves.py").write_text(OPERATOR)
     (tmp_path / "scenarios.py").write_text(SCENARIOS)
+    (tmp_path / "failing.py").write_text(FAILING)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
     sys.modules.pop("shelves", None)
     sys.modules.pop("scenarios", None)
+    sys.modules.pop("failing", None)
     sys.modules.pop("growing", None)
 
 
@@ -150,6 +162,18 @@ def test_what_passes_ends_with_zero() -> None:
     assert result.exit_code == 0, result.output
     assert "creation: 1 plan passed in" in result.stdout
     assert "1/1 plans" in result.stderr
+
+
+@pytest.mark.usefixtures("project")
+def test_every_plan_runs_twice_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operator that depends on more than the seed must not pass by chance where nobody looks."""
+    monkeypatch.setenv("CI", "true")
+    plan = ("--plan", "clock-ahead@write:1")
+    in_ci, once = run(*plan), run(*plan, "--once")
+    monkeypatch.delenv("CI")
+    at_home = run(*plan)
+    assert [one.exit_code for one in (in_ci, once, at_home)] == [0, 0, 0]
+    assert ["runs twice" in one.stderr for one in (in_ci, once, at_home)] == [True, False, False]
 
 
 def test_a_failure_becomes_a_test_that_fails_until_it_is_fixed(project: Path) -> None:
@@ -260,8 +284,15 @@ def test_ctrl_c_prints_what_is_known_and_nothing_else(project: Path) -> None:
             "no operator given: there is no project in this folder, and scenarios has no operator",
         ),
         (["simulate", "nowhere:creation", "--operator", "shelves:operator"], "cannot import 'nowhere'"),
-        (["simulate", "shelves:creation", "--operator", "shelves:operator", "--faults", "fire"], "unknown faults fire"),
-        (["simulate", "shelves:creation", "--operator", "shelves:operator", "--plan", "x"], "'x' is not a fault"),
+        (
+            ["simulate", "shelves:creation", "--operator", "shelves:operator", "--faults", "fire"],
+            "'fire' is not a kind of",
+        ),
+        (["simulate", "shelves:creation", "--operator", "shelves:operator", "--plan", "x"], "'x' is not a plan"),
+        (["simulate", "failing:nothing", "--operator", "shelves:operator"], "takes the cluster"),
+        (["simulate", "--generate", "-3"], "'-3' is not a number: pass 1 or more"),
+        (["simulate", "shelves:creation", "--pairs", "-1"], "'-1' is not a number: pass 0 or more"),
+        (["simulate", "shelves:creation", "--budget", "-1"], "'-1' is not a number of seconds"),
     ],
 )
 def test_what_cannot_be_used_is_named(arguments: list[str], message: str) -> None:
@@ -269,3 +300,13 @@ def test_what_cannot_be_used_is_named(arguments: list[str], message: str) -> Non
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2
     assert message in result.output
+
+
+@pytest.mark.usefixtures("project")
+def test_a_scenario_that_fails_without_a_fault_is_an_error_of_its_author() -> None:
+    """It was reported as a bug in `steer`, with exit code 70."""
+    result = CliRunner().invoke(main, ["simulate", "failing:failing", "--operator", "shelves:operator"])
+    assert result.exit_code == 1
+    assert result.stderr.endswith(
+        "steer: the scenario fails without any fault (seed 1):\nscenario: ValueError: no shelf\n"
+    )

@@ -62,6 +62,18 @@ def test_what_cannot_be_used_is_named(steps: Path, arguments: list[str], message
     assert result.exit_code == 2
 
 
+@pytest.mark.parametrize("arguments", [["--faults", "stall"], ["--faults", "nonsense"], ["--plan", "nonsense"]])
+def test_faults_and_plans_are_checked_before_a_process_is_started(
+    steps: Path, tmp_path: Path, arguments: list[str]
+) -> None:
+    """The undisturbed runs of a program take seconds, and were made before a typing mistake was reported."""
+    logs = tmp_path / "logs"
+    result = run("--scenario", str(steps), "--logs", str(logs), *arguments)
+    assert result.exit_code == 2
+    assert arguments[1] in result.output
+    assert not list(logs.glob("**/*"))
+
+
 def test_a_program_that_cannot_be_found_is_named(steps: Path) -> None:
     """The most common mistake of all."""
     result = CliRunner().invoke(main, ["simulate", "--command", "./no-manager", "--scenario", str(steps)])

@@ -30,20 +30,29 @@ async def test_running_pods_of_deployed_operators_are_asked(cluster: Cluster) ->
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "reason"),
     [
-        NotFound('nodes "gone" not found', code=404, reason="NotFound"),
-        Forbidden('pods "a" is forbidden: cannot create resource "pods/portforward"', code=403, reason="Forbidden"),
+        (
+            NotFound('nodes "gone" not found', code=404, reason="NotFound"),
+            'the operator at pod ops/a cannot be asked: nodes "gone" not found',
+        ),
+        (
+            Forbidden('pods "a" is forbidden: cannot create resource "pods/portforward"', code=403, reason="Forbidden"),
+            (
+                "you have no permission to forward ports in namespace ops (`get` and `create` on pods/portforward), "
+                "by which the operator is asked"
+            ),
+        ),
     ],
 )
-async def test_a_pod_that_cannot_be_reached_is_named(error: SteersmanError) -> None:
-    """The node is gone, or the user has no permission: other operators are still asked, so the sentence says which."""
+async def test_a_pod_that_cannot_be_reached_is_one_sentence(error: SteersmanError, reason: str) -> None:
+    """A lack of permission is about all pods of a namespace: two replicas are not two sentences."""
 
     @asynccontextmanager
     async def connect() -> AsyncIterator[ByteStream]:
         raise error
         yield  # type: ignore[unreachable]  # what makes it a generator
 
-    with pytest.raises(NoOperatorAnswer) as refused:
-        await RunningOperator("pod ops/a", connect).overview()
-    assert str(refused.value) == f"the operator at pod ops/a cannot be asked: {error}"
+    with pytest.raises(NoOperatorAnswer) as raised:
+        await RunningOperator("pod ops/a", connect, "ops").overview()
+    assert str(raised.value) == reason

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -20,6 +22,7 @@ from steersman.history.records import (
     KeyState,
     ObjectName,
     Reconcile,
+    WebhookCall,
 )
 from steersman.history.records import Result as RunResult
 from steersman.manager.history_app import HistoryApp
@@ -124,7 +127,8 @@ async def test_without_an_object_it_lists_the_objects_with_problems() -> None:
     [
         (["site"], "'site' is not KIND/NAME, such as custompod/a"),
         (["site/a/b"], "'site/a/b' is not KIND/NAME"),
-        (["pod/a"], "the operator reconciles no 'pod'; it reconciles Site, Zone"),
+        (["pod/a"], "no running operator reconciles 'pod' (process "),
+        (["pod/a"], " reconciles Site, Zone): start the one that does"),
         (["--follow"], "--follow needs KIND/NAME"),
         (["site/a", "--context", "nowhere", "--kubeconfig", "none"], "none"),
     ],
@@ -230,5 +234,48 @@ async def test_an_object_without_recordings_says_so(tmp_path: Path) -> None:
             )
         )
         other = await steer("site/a", "--export", str(tmp_path / "a.json"), "--reconcile", "9")
-    assert (none.exit_code, none.stderr) == (1, "steer: no reconcile of it was recorded yet\n")
+    assert (none.exit_code, none.stderr) == (1, "steer: no reconcile of the object has been recorded yet\n")
     assert (other.exit_code, other.stderr) == (1, "steer: reconcile 9 is not recorded; recorded are 3\n")
+
+
+async def test_reviews_of_all_replicas_are_shown_with_the_runs_of_the_one_that_leads() -> None:
+    """Webhooks are served by every replica: a review is remembered where the API server sent it."""
+    leader, other = SampleIntrospection(), SampleIntrospection()
+    leader.add(run("a"))
+    for source, second in ((leader, 3), (other, 2)):
+        about = ObjectName("Site", "default", "a", "example.com")
+        started = STARTED + timedelta(seconds=second)
+        review = WebhookCall(webhook=f"/{second}", started=started, seconds=0.1, status=200, object=about)
+        source.history.add_call(review)
+    app = HistoryApp(other, [SITE])
+    path = socket_path(os.getppid())
+    async with serving(leader), Server(app, clock=RealClock(), listen=Listen(path=path)):
+        lines = (await steer("site/a")).stdout.splitlines()
+    assert [line.split()[1:4] for line in lines if line[:2].isdigit()] == [
+        ["reconcile", "1,", "2.0"],
+        ["review", "by", "/2,"],
+        ["review", "by", "/3,"],
+    ]
+
+
+async def test_the_socket_of_a_killed_process_is_ignored_though_its_id_is_in_use() -> None:
+    """A killed operator leaves its socket behind, and the id of its process is given away again."""
+    source = SampleIntrospection()
+    source.add(run("a"))
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(socket_path(os.getppid())))
+    async with serving(source):
+        answer = await steer()
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    assert "process" not in answer.stdout
+
+
+async def test_an_operator_elsewhere_is_not_to_blame_for_one_that_is_not_running() -> None:
+    """Another project's operator runs; the user's own does not."""
+    async with serving(SampleIntrospection()):
+        answer = await steer("website/a")
+    assert answer.exit_code == 1
+    assert answer.stderr == (
+        f"steer: no running operator reconciles 'website' (process {os.getpid()} reconciles Site, Zone): "
+        "start the one that does\n"
+    )

@@ -7,10 +7,13 @@ import pytest
 
 from steersman import meta
 from steersman.kinds.apps_v1 import StatefulSet, StatefulSetSpec
+from steersman.kinds.authentication_v1 import TokenReview, TokenReviewSpec
 from steersman.kinds.core_v1 import (
     ConfigMap,
     ConfigMapVolumeSource,
     Container,
+    DownwardAPIVolumeFile,
+    DownwardAPIVolumeSource,
     EmptyDirVolumeSource,
     EnvVar,
     ExecAction,
@@ -18,6 +21,7 @@ from steersman.kinds.core_v1 import (
     Lifecycle,
     LifecycleHandler,
     Node,
+    ObjectFieldSelector,
     Pod,
     PodSpec,
     PodTemplateSpec,
@@ -198,6 +202,38 @@ async def test_a_changed_config_map_changes_in_the_volume(cluster: Cluster, star
         config.data = {"k": "two"}
         await cluster.client.update(config)
         await cluster.eventually(lambda: text(place) == "two")
+
+
+async def test_a_changed_label_changes_in_the_volume(cluster: Cluster, start_node: StartNode) -> None:
+    """Sidecars are often told what to do by an annotation or a label of their own pod."""
+    async with start_node() as node:
+        field = ObjectFieldSelector(field_path="metadata.labels['role']")
+        source = DownwardAPIVolumeSource(items=[DownwardAPIVolumeFile(path="role", field_ref=field)])
+        container = script(IDLE, volume_mounts=[VolumeMount(name="me", mount_path="/me")])
+        pod = placed("a", container, volumes=[Volume(name="me", downward_api=source)])
+        pod.metadata.labels = {"role": "secondary"}
+        await cluster.client.create(pod)
+        await cluster.eventually(lambda: is_ready(cluster))
+        place = node.pod("a").runs["main"].context.mounts.place_of("/me/role")
+        assert place is not None
+        assert text(place) == "secondary"
+        await cluster.client.patch(pod, {"metadata": {"labels": {"role": "primary"}}})
+        await cluster.eventually(lambda: text(place) == "primary")
+
+
+async def test_a_container_finds_the_token_of_its_service_account(cluster: Cluster, start_node: StartNode) -> None:
+    """Programs that talk to the API server read their credentials there, without being configured."""
+    async with start_node() as node:
+        await cluster.client.create(placed("a", script(IDLE)))
+        await cluster.eventually(lambda: is_ready(cluster))
+        account = node.pod("a").runs["main"].context.mounts.place_of("/var/run/secrets/kubernetes.io/serviceaccount")
+        assert account is not None
+        assert text(f"{account}/namespace") == "default"
+        review = TokenReview(spec=TokenReviewSpec(token=text(f"{account}/token")))
+        reviewed = await cluster.client.create(review)
+        assert reviewed.status is not None
+        assert reviewed.status.user is not None
+        assert reviewed.status.user.username == "system:serviceaccount:default:default"
 
 
 async def test_a_host_path_is_not_provided(cluster: Cluster, start_node: StartNode) -> None:

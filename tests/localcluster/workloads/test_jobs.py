@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.kinds.batch_v1 import Job, JobStatus, PodFailurePolicy, PodFailurePolicyRule
+from steersman.kinds.batch_v1 import (
+    Job,
+    JobStatus,
+    PodFailurePolicy,
+    PodFailurePolicyRule,
+    SuccessPolicy,
+    SuccessPolicyRule,
+)
 from steersman.kinds.batch_v1 import PodFailurePolicyOnPodConditionsPattern as Pattern
 from steersman.kinds.core_v1 import Pod
 from steersman.localcluster.workloads.jobs import reconciler as jobs
@@ -132,6 +139,50 @@ async def test_indexed_pods_get_their_index(cluster: Cluster, fake_clock: FakeCl
         await fake_clock.advance(5)
         assert (status(cluster).completed_indexes, status(cluster).succeeded) == ("0-2", 3)
         assert conditions(cluster)[-1][0] == "Complete"
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (SuccessPolicyRule(succeeded_indexes="0"), "0"),
+        (SuccessPolicyRule(succeeded_count=2), "0,1"),
+        (SuccessPolicyRule(succeeded_indexes="1-2", succeeded_count=1), "0,1"),
+    ],
+    ids=["indexes", "count", "count of indexes"],
+)
+async def test_a_success_policy_completes_a_job_early(
+    cluster: Cluster, fake_clock: FakeClock, rule: SuccessPolicyRule, expected: str
+) -> None:
+    """A leader that succeeded is enough: the other pods are deleted, and the Job is complete."""
+    async with node_and(cluster, jobs.operator):
+        policy = SuccessPolicy(rules=[rule])
+        await cluster.client.create(job(completions=4, parallelism=1, completion_mode="Indexed", success_policy=policy))
+        await fake_clock.advance(20)
+        assert status(cluster).completed_indexes == expected
+        assert conditions(cluster) == [
+            ("SuccessCriteriaMet", "True", "SuccessPolicy"),
+            ("Complete", "True", "SuccessPolicy"),
+        ]
+        (met, _) = status(cluster).conditions or []
+        assert met.message == "Matched rules at index 0"
+
+
+async def test_matching_orphans_are_adopted_and_others_released(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A pod whose owner was removed by hand is not run a second time."""
+    async with node_and(cluster, jobs.operator):
+        await cluster.client.create(job(parallelism=1, script={"run_for": "1h"}))
+        await fake_clock.advance(1)
+        (pod,) = cluster.list(Pod)
+        await cluster.client.patch(pod, {"metadata": {"ownerReferences": None}})
+        await fake_clock.advance(1)
+        (adopted,) = cluster.list(Pod)
+        assert adopted.controller is not None
+        assert FINALIZER in adopted.metadata.finalizers
+        await cluster.client.patch(pod, {"metadata": {"labels": None}})
+        await fake_clock.advance(1)
+        released = await cluster.client.get(Pod, pod.name)
+        assert released.controller is None
+        assert FINALIZER not in released.metadata.finalizers
 
 
 async def test_a_finished_job_is_deleted_after_its_ttl(cluster: Cluster, fake_clock: FakeClock) -> None:

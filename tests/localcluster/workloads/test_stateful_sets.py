@@ -165,7 +165,7 @@ async def test_each_pod_has_claims_that_outlive_it(cluster: Cluster, fake_clock:
         assert sorted(claims) == ["data-db-0", "data-db-1"]
         assert claims["data-db-0"].labels == {"app": "db", "kind": "data"}
         assert {claim.status.phase for claim in claims.values()} == {"Bound"}
-        (volume,) = (await cluster.client.get(Pod, "db-1")).spec.volumes or []
+        volume = ((await cluster.client.get(Pod, "db-1")).spec.volumes or [])[0]
         assert volume.persistent_volume_claim is not None
         assert volume.persistent_volume_claim.claim_name == "data-db-1"
         await cluster.client.scale(db, 1)

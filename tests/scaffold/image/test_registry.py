@@ -23,7 +23,7 @@ async def pull(host: str, name: str, into: Path) -> Layout:
 
 
 async def test_an_image_is_pulled_by_tag_digest_and_platform(tmp_path: Path) -> None:
-    """Whatever it is called, it is the same; content comes from where the registry says that it is."""
+    """All three names lead to the same image, and redirects of the registry are followed."""
     image = base_image(tmp_path / "image")
     digest = image.only()["digest"]
     manifest = image.blob(digest)

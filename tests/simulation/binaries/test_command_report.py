@@ -19,7 +19,7 @@ def test_the_summary_has_no_seed() -> None:
 
 
 def test_what_was_not_tried_is_listed_with_the_reason() -> None:
-    """No failure means nothing without what was left out."""
+    """A report without failures is meaningful only with the list of faults that were not tried."""
     found = report()
     found.has_stale_lists = False
     found.unsteady = [parse_plan("conflict@write:2")]

@@ -17,6 +17,7 @@ from steersman.serving.server import Listen, Server
 from steersman.webview.access import AccessRules
 from steersman.webview.actions import Actions
 from steersman.webview.app import WebViewApp, WebViewOptions
+from steersman.webview.plans import Plans
 from tests.webview.sample_kinds import Website
 
 if TYPE_CHECKING:
@@ -69,10 +70,16 @@ class Window:
         return await self.page.evaluate(script, argument)
 
 
-def served(source: Introspection, actions: Actions | None = None, *, port: int = 0) -> Server:
+def served(
+    source: Introspection, actions: Actions | None = None, *, plans: Plans | None = None, port: int = 0
+) -> Server:
     """Return a server of the view; enter it to serve."""
     options = WebViewOptions(
-        access=AccessRules(token=TOKEN), settings={"workers": "8"}, definitions=(crd_of(Website),), actions=actions
+        access=AccessRules(token=TOKEN),
+        settings={"workers": "8"},
+        definitions=(crd_of(Website),),
+        actions=actions,
+        plans=plans,
     )
     return Server(WebViewApp(source, options, RealClock()), clock=RealClock(), listen=Listen(port=port))
 
@@ -114,8 +121,8 @@ async def window(url: str, look: Look) -> AsyncIterator[Window]:
 
 @asynccontextmanager
 async def viewed(
-    source: Introspection, look: Look | None = None, actions: Actions | None = None
+    source: Introspection, look: Look | None = None, actions: Actions | None = None, plans: Plans | None = None
 ) -> AsyncIterator[Window]:
     """Serve the view of an operator and open it."""
-    async with served(source, actions) as server, window(server.url, look or Look()) as opened:
+    async with served(source, actions, plans=plans) as server, window(server.url, look or Look()) as opened:
         yield opened

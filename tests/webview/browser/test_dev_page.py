@@ -28,6 +28,8 @@ async def test_an_object_is_created_edited_paused_and_deleted_on_the_page(tmp_pa
             await _save_test(view)
             await _edit(view)
             await _pause(view)
+            await _plan_an_edit(view)
+            await _apply_a_plan(view)
             await _break(view)
             await _move_time(view)
             await _delete(view)
@@ -75,6 +77,45 @@ async def _pause(view: Window) -> None:
     await view.see("Shop default/a is paused", "h1")
     await view.page.get_by_role("button", name="Resume").click()
     await view.see("Shop default/a is ready", "h1")
+
+
+async def _plan_an_edit(view: Window) -> None:
+    await view.page.get_by_role("button", name="Edit").click()
+    area = view.page.get_by_role("textbox", name="YAML")
+    await area.fill((await area.input_value()).replace("shelves: 3\nstatus", "shelves: 1\nstatus"))
+    await view.page.locator(".editor").get_by_role("button", name="Plan", exact=True).click()
+    await view.see("If this is applied", ".plan")
+    await view.see("ConfigMap a-2", ".plan")
+    await view.page.get_by_role("button", name="Cancel").click()
+    await view.see("Shop default/a is ready: 3 shelves are stocked.")
+
+
+async def _apply_a_plan(view: Window) -> None:
+    """Pause everything, change an object, look at the plan, apply it."""
+    await view.go("#/plan")
+    await view.page.get_by_role("button", name="Pause all objects").click()
+    await view.see("1 object is paused.", ".note")
+    await view.go("#/objects/Shop/default/a")
+    await view.see("Shop default/a is paused", "h1")
+    await view.page.get_by_role("button", name="Edit").click()
+    area = view.page.get_by_role("textbox", name="YAML")
+    await area.fill((await area.input_value()).replace("shelves: 3\nstatus", "shelves: 2\nstatus"))
+    await view.see("The API server would accept this.")
+    await view.page.get_by_role("button", name="Apply").click()
+    await view.see("Shop default/a is applied.", ".note")
+    await view.go("#/plan")
+    await view.page.get_by_role("button", name="Make a plan").click()
+    await view.see("If these objects are resumed", ".plan")
+    await view.see("ConfigMap a-2", ".plan")
+    await view.page.get_by_role("button", name="Apply this plan").click()
+    await view.see("The operator reconciles 1 object now.", ".note")
+    await view.go("#/objects/Shop/default/a")
+    await view.see("Shop default/a is ready: 2 shelves are stocked.")
+    await view.page.get_by_role("button", name="Edit").click()
+    area = view.page.get_by_role("textbox", name="YAML")
+    await area.fill((await area.input_value()).replace("shelves: 2\nstatus", "shelves: 3\nstatus"))
+    await view.page.get_by_role("button", name="Apply").click()
+    await view.see("Shop default/a is ready: 3 shelves are stocked.")
 
 
 async def _break(view: Window) -> None:

@@ -96,7 +96,7 @@ def _change(user: User, message: str) -> None:
 def _other_users(user: User) -> None:
     """Ask as a user who may list pods; then also forward ports, which is all that is needed."""
     role = {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "get"]}
-    forward = {"apiGroups": [""], "resources": ["pods/portforward"], "verbs": ["create"]}
+    forward = {"apiGroups": [""], "resources": ["pods/portforward"], "verbs": ["get", "create"]}
     user.kubectl("create", "serviceaccount", "colleague")
     config = _config_of(user, user.kubectl("create", "token", "colleague").strip())
     with user.step("a user who may not list pods, nor forward ports: one sentence") as notes:
@@ -107,7 +107,7 @@ def _other_users(user: User) -> None:
         _expect_one_sentence(message, "pods/portforward")
         _expect_one_sentence(user.failing("why", *config), "pods/portforward")
         notes.append(message.strip())
-    with user.step("the same user with `create` on pods/portforward is answered"):
+    with user.step("the same user with `get` and `create` on pods/portforward is answered"):
         _grant(user, [role, forward])
         text = user.until("the role is effective", lambda: _ready(user, *config))
         _expect(text, "reconcile")

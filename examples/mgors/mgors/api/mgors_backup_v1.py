@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 from steersman import Model, Resource, Status, custom_resource
 from steersman.schema import Column, MinLength, Rule, constrained
 
+from mgors.api.mgors_v1 import S3Target
+
 State = Literal["waiting", "running", "ready", "error"]
 
 
@@ -23,8 +25,10 @@ class MgorsBackupStatus(Status):
     """The progress of a backup, and what it contains."""
 
     state: State = "waiting"
-    #: Folder in the operator's volume of backups.
+    #: Folder in the operator's volume of backups, or in the bucket.
     destination: str = ""
+    #: The bucket, if it is stored in one.
+    s3: S3Target | None = None
     size_bytes: int = 0
     documents: int = 0
     #: Collections, time series and views.

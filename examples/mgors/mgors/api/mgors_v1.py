@@ -129,11 +129,24 @@ class Monitoring(Model):
     port: int = 9216
 
 
+class S3Target(Model):
+    """A bucket of storage that is compatible with S3."""
+
+    #: ``https://s3.eu-central-1.amazonaws.com``, or that of another server.
+    endpoint: str
+    bucket: str
+    prefix: str = ""
+    region: str = "us-east-1"
+    #: A Secret of the same namespace with ``AWS_ACCESS_KEY_ID`` and ``AWS_SECRET_ACCESS_KEY``.
+    secret_name: str
+
+
 @constrained(Opaque())
 class BackupStorage(Model):
-    """Where backups are stored: a folder in the operator's volume of backups."""
+    """Where backups are stored: a folder in the operator's volume of backups, or a bucket."""
 
     folder: str = ""
+    s3: S3Target | None = None
 
 
 class BackupPlan(Model):

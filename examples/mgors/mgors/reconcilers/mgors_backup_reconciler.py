@@ -8,16 +8,17 @@ from steersman import Context, Retry
 
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_v1 import Mgors
-from mgors.backups import DestinationError, destination_of, folder_at
+from mgors.backup_store import store_of
+from mgors.backups import DestinationError, destination_of
 from mgors.connections import Dial, Limit, MemberError
 from mgors.discovery import find_connector, find_members
 from mgors.dump import NotSupportedError, dump
-from mgors.maintenance import release_lease, try_acquire_lease
-from mgors.manifest import remove
+from mgors.maintenance import maintenance_of
 from mgors.members import State
+from mgors.s3 import S3Error
 from mgors.settings import Settings
 
-_AT_ONCE, _SOON = 0.001, 2.0
+_AT_ONCE, _SOON, _LATER = 0.001, 2.0, 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,13 @@ class MgorsBackupReconciler:
         """Wait for the Lease and for a member; then report that it runs, and in the next reconcile run it."""
         status = backup.status
         if backup.is_finished:
-            await release_lease(backup, ctx)
+            await maintenance_of(backup.spec.cluster_name).end(backup, ctx)
             return
         mgors = await ctx.get(Mgors, backup.spec.cluster_name)
         if mgors is None:
             await _end(backup, ctx, f"the Mgors {backup.spec.cluster_name} does not exist")
             return
-        if not await try_acquire_lease(backup, ctx):
+        if not await maintenance_of(backup.spec.cluster_name).try_begin(backup, ctx):
             ctx.requeue_after(_SOON)
             return
         try:
@@ -47,6 +48,12 @@ class MgorsBackupReconciler:
         except MemberError as error:
             status.error = str(error)
             raise Retry(str(error), after=_SOON) from None
+        except S3Error as error:
+            if not error.is_final:
+                status.error = str(error)
+                raise Retry(str(error), after=_SOON) from None
+            await _end(backup, ctx, str(error))
+            return
         except (OSError, DestinationError, NotSupportedError) as error:
             await _end(backup, ctx, str(error))
             return
@@ -60,10 +67,11 @@ class MgorsBackupReconciler:
         if source is None:
             raise MemberError(f"no member of {mgors.name} can be read now")
         status = backup.status
-        folder = folder_at(status.destination, Settings.read(os.environ).backups)
+        store = await store_of(backup, ctx, Settings.read(os.environ).backups)
         async with connector.member(source, Limit.BULK) as member:
-            work = partial(dump, member.mongo, folder, users_and_roles=backup.spec.users_and_roles)
+            work = partial(dump, member.mongo, store.folder, users_and_roles=backup.spec.users_and_roles)
             manifest, status.sha256 = await member.change("dump", work)
+        await store.save()
         status.documents, status.size_bytes = manifest.documents, manifest.size
         status.collections = len(manifest.collections)
 
@@ -71,16 +79,20 @@ class MgorsBackupReconciler:
         """Delete the files of the backup."""
         if backup.status.destination:
             try:
-                remove(folder_at(backup.status.destination, Settings.read(os.environ).backups))
+                await (await store_of(backup, ctx, Settings.read(os.environ).backups)).delete()
             except DestinationError as error:
                 ctx.log.warning("no files are deleted", extra={"error": str(error)})
-        await release_lease(backup, ctx)
+            except S3Error as error:
+                raise Retry(str(error), after=_LATER) from None
+        await maintenance_of(backup.spec.cluster_name).end(backup, ctx)
 
 
 def _begin(backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsBackup]) -> None:
     """Report that it runs, and its destination, so that a cleanup finds the files even if the operator crashes."""
     status = backup.status
     status.destination = destination_of(backup, mgors)
+    plan = mgors.spec.backup
+    status.s3 = plan.storage.s3 if plan is not None and plan.storage is not None else None
     status.state, status.start = "running", ctx.now().replace(microsecond=0)
     ctx.requeue_after(_AT_ONCE)
 

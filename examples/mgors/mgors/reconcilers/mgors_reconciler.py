@@ -13,7 +13,7 @@ from mgors.actions import NoAction
 from mgors.api.mgors_v1 import Mgors, TlsMode
 from mgors.backups import run_backup_schedule
 from mgors.certificates import CertificateError, CertificateRotation, ensure_certificate, publish_authority
-from mgors.connections import Connector, Dial, MemberError, fenced
+from mgors.connections import Connector, Dial, MemberError
 from mgors.disks import delete_disks, grow_disks
 from mgors.execution import Executor
 from mgors.history import record_initiation
@@ -51,7 +51,7 @@ class MgorsReconciler:
             report_unreachable(mgors, ctx, error.reason, str(error))
             ctx.requeue_after(settings.look_again)
             return
-        connector = Connector(keyfile, fenced(ctx), self.dial, tls.trust)
+        connector = Connector(keyfile, ctx.external_writer("mongodb"), self.dial, tls.trust)
         situation = await observe(mgors, ctx, connector, settings)
         action = decide(situation)
         report(mgors, ctx, situation, action, self.metrics)
@@ -98,17 +98,22 @@ class _Tls:
 
 
 async def _tls(mgors: Mgors, ctx: Context[Mgors], settings: Settings) -> _Tls:
-    """Return the certificate and the modes of TLS. A set without pods starts with the wanted mode."""
+    """Return the certificate and the modes of TLS. A set that does not run starts with the wanted mode.
+
+    That there are no pods is not enough: the StatefulSet may create some of them from the current template at any time.
+    """
     tls = wanted_tls(mgors)
     pods = await ctx.list(Pod, selector_of(mgors))
-    template = next((one.spec.template.spec for one in ctx.owned(StatefulSet) if one.name == mgors.name), None)
-    mode = mode_of(template) if template is not None and pods else tls.mode
+    existing = next((one for one in ctx.owned(StatefulSet) if one.name == mgors.name), None)
+    is_stopped = existing is None or (existing.spec.replicas == 0 and not pods)
+    mode = tls.mode if existing is None or is_stopped else mode_of(existing.spec.template.spec)
     following = next_mode(mode, tls.mode, pods)
     if {mode, following} == {"disabled"}:
         return _Tls(mode=mode, next_mode=following)
     certificate = await ensure_certificate(mgors, ctx, settings)
     await publish_authority(mgors, ctx, certificate)
-    trust = Trust(authority=certificate.authority, any_hostname=ignores_hostnames(tls)) if uses_tls(mode) else None
+    authority = certificate.authority + certificate.previous
+    trust = Trust(authority=authority, any_hostname=ignores_hostnames(tls)) if uses_tls(mode) else None
     return _Tls(mode=mode, next_mode=following, certificate=certificate, trust=trust)
 
 

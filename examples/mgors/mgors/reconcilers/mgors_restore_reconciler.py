@@ -10,13 +10,15 @@ from steersman import Context, Retry
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore, Phase
 from mgors.api.mgors_v1 import Mgors
-from mgors.backups import DestinationError, folder_at
+from mgors.backup_store import store_of
+from mgors.backups import DestinationError
 from mgors.connections import Dial, Limit, MemberError
 from mgors.discovery import find_connector, find_members
-from mgors.maintenance import release_lease, try_acquire_lease
-from mgors.manifest import DamagedError, read_manifest
+from mgors.maintenance import maintenance_of
+from mgors.manifest import MANIFEST, DamagedError, read_manifest
 from mgors.members import State
 from mgors.restoring import Progress, Restoring
+from mgors.s3 import S3Error
 from mgors.settings import Settings
 
 _AT_ONCE, _SOON = 0.001, 1.0
@@ -35,7 +37,7 @@ class MgorsRestoreReconciler:
     async def reconcile(self, restore: MgorsRestore, ctx: Context[MgorsRestore]) -> None:
         """Wait for the Lease and for a primary; then do some steps, and report the progress."""
         if restore.is_finished:
-            await release_lease(restore, ctx)
+            await _release(restore, ctx)
             return
         mgors = await ctx.get(Mgors, restore.spec.cluster_name)
         backup = await ctx.get(MgorsBackup, restore.spec.backup_name)
@@ -43,7 +45,7 @@ class MgorsRestoreReconciler:
             absent = f"Mgors {restore.spec.cluster_name}" if mgors is None else f"backup {restore.spec.backup_name}"
             await _end(restore, ctx, f"the {absent} does not exist or cannot be used")
             return
-        if not await try_acquire_lease(restore, ctx):
+        if not await maintenance_of(restore.spec.cluster_name).try_begin(restore, ctx):
             ctx.requeue_after(_SOON)
             return
         status = restore.status
@@ -56,6 +58,12 @@ class MgorsRestoreReconciler:
         except MemberError as error:
             status.error = str(error)
             raise Retry(str(error), after=_SOON) from None
+        except S3Error as error:
+            if not error.is_final:
+                status.error = str(error)
+                raise Retry(str(error), after=_SOON) from None
+            await _end(restore, ctx, str(error))
+            return
         except (OSError, DestinationError, DamagedError) as error:
             await _end(restore, ctx, str(error))
             return
@@ -86,8 +94,10 @@ class MgorsRestoreReconciler:
     async def _restoring(
         self, restore: MgorsRestore, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsRestore]
     ) -> AsyncIterator[Restoring]:
-        folder = folder_at(backup.status.destination, Settings.read(os.environ).backups)
-        manifest = read_manifest(folder, backup.status.sha256)
+        store = await store_of(backup, ctx, Settings.read(os.environ).backups)
+        if restore.status.phase == "Checking" or not (store.folder / MANIFEST).exists():
+            await store.load(backup.status.sha256)
+        manifest = read_manifest(store.folder, backup.status.sha256)
         connector = await find_connector(mgors, ctx, self.dial)
         primary = (await find_members(mgors, ctx, connector)).get(State.PRIMARY)
         if primary is None:
@@ -95,7 +105,7 @@ class MgorsRestoreReconciler:
         async with connector.member(primary, Limit.BULK) as member:
             yield Restoring(
                 primary=member,
-                folder=folder,
+                folder=store.folder,
                 manifest=manifest,
                 tag=tag_of(restore),
                 users_and_roles=restore.spec.users_and_roles,
@@ -110,9 +120,20 @@ class MgorsRestoreReconciler:
             try:
                 async with self._restoring(restore, backup, mgors, ctx) as restoring:
                     await restoring.abandon()
-            except (OSError, MemberError, DestinationError, DamagedError) as error:
+            except (OSError, MemberError, DestinationError, DamagedError, S3Error) as error:
                 ctx.log.warning("the loaded collections stay", extra={"tag": tag_of(restore), "error": str(error)})
-        await release_lease(restore, ctx)
+        await _release(restore, ctx)
+
+
+async def _release(restore: MgorsRestore, ctx: Context[MgorsRestore]) -> None:
+    """Delete local copies of the backup's files, and release the Lease."""
+    backup = await ctx.get(MgorsBackup, restore.spec.backup_name)
+    if backup is not None and backup.status.s3 is not None:
+        try:
+            await (await store_of(backup, ctx, Settings.read(os.environ).backups)).release()
+        except DestinationError as error:
+            ctx.log.warning("local copies stay", extra={"backup": backup.name, "error": str(error)})
+    await maintenance_of(restore.spec.cluster_name).end(restore, ctx)
 
 
 def tag_of(restore: MgorsRestore) -> str:

@@ -1,10 +1,15 @@
 """TLS between clients, members and the operator, and its rotation."""
 
+import ssl
+
 import pytest
 from mongod_testbed import NAME, MongodTestbed, StartTestbed
 from pymongo import AsyncMongoClient
 from pymongo.errors import PyMongoError
+from steersman import meta
+from steersman.clock import RealClock
 from steersman.kinds.core_v1 import ConfigMap, Pod, Secret
+from steersman.serving import advance_bundle
 
 from mgors.api.mgors_v1 import Tls
 from mgors.certificates import served_certificate
@@ -68,8 +73,32 @@ async def test_a_running_set_gets_tls_step_by_step(start: StartTestbed) -> None:
         assert await testbed.count() > 100
 
 
+async def test_another_authority_at_once_does_not_lock_the_operator_out(start: StartTestbed) -> None:
+    """A Secret of another tool replaces the own authority without any overlap: members still have the old one."""
+    async with start() as testbed:
+        await testbed.create(3, tls=Tls())
+        await testbed.until_ready(within=90)
+        await testbed.write(0, 100)
+        pods = {pod.uid for pod in testbed.cluster.list(Pod)}
+        bundle = advance_bundle(None, ["other.example"], clock=RealClock(), is_peer=True)
+        data = {"tls.crt": bundle.serving.certificate, "tls.key": bundle.serving.key, "ca.crt": bundle.authority}
+        await testbed.cluster.client.create(Secret(meta("given", namespace="default"), data=data))
+        await testbed.patch({"tls": {"secretName": "given", "allowInvalidHostnames": True}})
+        served = ssl.PEM_cert_to_DER_cert(bundle.serving.certificate.decode())
+
+        async def is_served() -> bool:
+            return {await served_certificate(testbed.host(pod)) for pod in testbed.pods()} == {served}
+
+        await testbed.until(is_served, 60)
+        await testbed.until(lambda: testbed.condition("CertificatesServed")[0] == "True" and testbed.is_ready(), 60)
+        assert {pod.uid for pod in testbed.cluster.list(Pod)} == pods
+        await testbed.write(100, 100)
+        assert await testbed.count() == 200
+        assert "NotAuthorised" not in testbed.events
+
+
 async def test_a_missing_secret_of_certificates_changes_nothing(start: StartTestbed) -> None:
-    """Members have its content: no other authority is created, which nobody would trust."""
+    """Members still have its content; another CA, which no client would trust, is not created."""
     async with start() as testbed:
         await testbed.create(1, tls=Tls())
         await testbed.until_ready(1)

@@ -16,7 +16,7 @@ ANONYMOUS = User("system:anonymous", ("system:unauthenticated",))
 class Authentication:
     """Recognises users.
 
-    A server that knows no tokens takes everyone who shows nothing for the admin: it is then in-process only.
+    A server without tokens treats requests without credentials as the admin's; it is used only inside a process.
     """
 
     def __init__(self, tokens: Mapping[str, User] | None, accounts: ServiceAccountTokens) -> None:

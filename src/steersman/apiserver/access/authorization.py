@@ -11,7 +11,7 @@ from steersman.apiserver.messages.info import Query, RequestInfo
 from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.status import Refusal, details, qualified
 
-#: Who is in it may do everything, whatever roles say.
+#: Members of this group have all permissions, whatever roles say.
 PRIVILEGED = "system:masters"
 _COLLECTION_VERBS = frozenset({"list", "watch", "deletecollection"})
 
@@ -27,7 +27,7 @@ class Decision:
 ALLOWED = Decision(allowed=True)
 
 
-#: Told of a user, a verb, what it is about, and what was decided.
+#: Called with the user, the verb, the resource and the decision.
 OnDecision: TypeAlias = Callable[[User, str, RequestInfo, Decision], None]
 
 

@@ -33,7 +33,7 @@ _REMEMBERED = 1024
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Whom a request wants to be."""
+    """The user that a request impersonates."""
 
     name: str
     groups: tuple[str, ...] = ()

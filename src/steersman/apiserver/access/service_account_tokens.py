@@ -26,7 +26,7 @@ _PREFIX = "system:serviceaccount:"
 #: How many verified tokens are remembered.
 _REMEMBERED = 1024
 _HALF = 32
-#: What a token can be bound to → where it lies.
+#: Kinds that a token can be bound to, each with its resource.
 BOUND_TO = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 
 
@@ -41,7 +41,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A good token: whose it is, and for whom it was made."""
+    """A valid token: its account, and its audiences."""
 
     user: User
     audiences: tuple[str, ...]
@@ -164,7 +164,7 @@ class ServiceAccountTokens:
         return f"{signed}.{_text(first.to_bytes(_HALF) + second.to_bytes(_HALF))}"
 
     def _opened(self, token: str) -> JsonObject | None:
-        """Check a signature; give what was signed. The header is not believed: there is one key and one algorithm."""
+        """Verify a signature and return the claims. The header is ignored: there is one key and one algorithm."""
         signed, _, signature = token.rpartition(".")
         head, _, body = signed.partition(".")
         if self._private is None or not (head and body):

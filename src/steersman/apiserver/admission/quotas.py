@@ -73,7 +73,7 @@ class Quotas:
     def _concerned(
         self, served: ServedResource, obj: JsonObject, old: JsonObject | None
     ) -> Iterator[tuple[JsonObject, Usage]]:
-        """Yield the quotas that a write uses more of, and how much more."""
+        """Yield the quotas whose usage a write increases, each with the increase."""
         resource, namespace = served.stored_as, obj["metadata"].get("namespace", "")
         if not namespace or (old is not None and not is_counted_again(resource)):
             return

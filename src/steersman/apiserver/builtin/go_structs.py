@@ -270,7 +270,7 @@ def _bad_base64(text: str) -> int:
         return full
     if rest + len(padding) == 4 or (rest, padding) == (3, b"=="):  # noqa: PLR2004 - the bytes of a group
         return full + 4
-    is_short = rest == 2 and full + rest + len(padding) == len(data)  # noqa: PLR2004 - what needs two signs of padding
+    is_short = rest == 2 and full + rest + len(padding) == len(data)  # noqa: PLR2004 - bytes that need two padding characters
     return len(data) if is_short else full + rest
 
 

@@ -32,6 +32,8 @@ class ServerContext(Struct, frozen=True):
     """What strategies of built-in kinds may use of their server; time and randomness come with each request."""
 
     objects: ObjectStore
+    #: Whether every namespace gets its ServiceAccount ``default``, so that pods can be required to have an account.
+    has_accounts: bool = False
 
 
 class BuiltinKind(Struct, frozen=True):

@@ -190,7 +190,7 @@ def _check_order(changes: list[Any], order: list[object], merge_key: str) -> Non
         return
     waiting = [item for item in changes if not (merge_key and _as_map(item).get(_DIRECTIVE) == "delete")]
     for other in order:
-        # An item with a directive has no place in the order, but it is skipped only while there are places left.
+        # Items with a directive do not occur in the order, so they are skipped; but, as in Kubernetes, not at its end.
         while waiting and merge_key and _DIRECTIVE in waiting[0]:
             waiting.pop(0)
         if waiting and _same(waiting[0], other, merge_key):

@@ -38,7 +38,7 @@ class Conversions:
 
     @contextmanager
     def remembering(self, answers: dict[Any, object] | None) -> Iterator[None]:
-        """Take answers from here inside the block; new ones go there too."""
+        """Use and fill this cache of conversions inside the block."""
         self._answers = answers
         try:
             yield

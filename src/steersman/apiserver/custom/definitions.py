@@ -86,7 +86,7 @@ class CustomResources:
         self.serve(crd)
 
     def _serve_changed(self, crd: JsonObject, conditions: list[JsonObject]) -> None:
-        """Serve a definition by its new rules; who watched by the old ones is told to come again."""
+        """Serve a CRD by its new rules, and close existing watches, so that their clients reconnect."""
         self._set_status(crd, conditions)
         self.serve(crd)
         self._hub.close_resource(crd["metadata"]["name"])

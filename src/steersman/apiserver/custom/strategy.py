@@ -36,7 +36,7 @@ class CustomStrategy(Strategy):
     def __init__(
         self, crd: JsonObject, version: JsonObject, *, rules_since: int, converter: Converter | None = None
     ) -> None:
-        #: Who converts between versions; without anybody, versions differ only in their names.
+        #: Converts between versions; without it, versions differ only in their names.
         self.converter = converter
         self._api_version = f"{crd['spec']['group']}/{version['name']}"
         self._crd = crd
@@ -130,7 +130,7 @@ class CustomStrategy(Strategy):
         return ReadObject(obj)
 
     def fill_in(self, obj: JsonObject, *, is_merged: bool) -> bool:
-        """Prune and default what an apply or a scale has made: nothing else does before it is stored."""
+        """Prune and default the result of an apply or a scale, which no other step does before it is stored."""
         if not is_merged:
             return False
         before = encode_json(obj)

@@ -50,7 +50,7 @@ class AuditFile:
 
 
 class AuditLog:
-    """Stands before an app and writes down what was asked and how it was answered."""
+    """Wraps an app and logs each request with its response."""
 
     def __init__(
         self,

@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 from steersman.apiserver.access.service_account_tokens import ISSUER, ServiceAccountTokens
 from steersman.apiserver.http.discovery import AGGREGATED, Discovery, wants_aggregated
+from steersman.apiserver.http.metrics import MEDIA
 from steersman.apiserver.http.openapi import OpenApi
-from steersman.apiserver.http.openapi_v2 import openapi_v2
+from steersman.apiserver.http.openapi_v2 import OpenApiV2
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.messages.negotiation import accept_clauses
 from steersman.apiserver.messages.rendering import NOT_FOUND, compressed, document_response, text_response
@@ -42,17 +43,21 @@ _CHECKS = ("ping", "log", "storage", "informer-sync", "poststarthook/bootstrap")
 class Endpoints:
     """Answers everything that is no resource."""
 
-    def __init__(self, catalog: Catalog, openapi: OpenApi, tokens: ServiceAccountTokens) -> None:
+    def __init__(
+        self, catalog: Catalog, openapi: OpenApi, tokens: ServiceAccountTokens, metrics: Callable[[], str]
+    ) -> None:
         self._catalog = catalog
         self._tokens = tokens
         self._discovery = Discovery(catalog)
         self._openapi = openapi
+        swagger = OpenApiV2(openapi)
         self._fixed: dict[str, Callable[[Request, Query], Response]] = {
             "/version": self._version,
             "/api": self._api,
             "/apis": self._apis,
-            "/openapi/v2": lambda request, _: openapi_v2(request),
+            "/openapi/v2": lambda request, _: swagger.response(request),
             "/openapi/v3": self._openapi_index,
+            "/metrics": lambda _, __: Response(200, [("content-type", MEDIA), _NO_CACHE], metrics().encode()),
             "/": self._root,
             "/.well-known/openid-configuration": self._issuer,
             "/openid/v1/jwks": self._keys,
@@ -112,7 +117,7 @@ class Endpoints:
         for group in sorted(name for name in self._catalog.groups() if name):
             paths.append(f"/apis/{group}")
             paths += [f"/apis/{group}/{version}" for version in sorted(self._catalog.versions(group))]
-        paths += ["/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/readyz", "/version"]
+        paths += ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/readyz", "/version"]
         return document_response(request, Query({"pretty": ["true"], **query.values}), {"paths": paths})
 
     def _api(self, request: Request, query: Query) -> Response:

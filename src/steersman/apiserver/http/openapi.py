@@ -8,13 +8,18 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 
 from steersman.apiserver.resources.catalog import Catalog
-from steersman.apiserver.resources.served_resource import ServedResource
+from steersman.apiserver.resources.served_resource import ServedResource, Subresource
 from steersman.json_types import JsonObject
 from steersman.objects.codec import encode_json
 from steersman.version import __version__
 
 _REF = "#/components/schemas/"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_METADATA: JsonObject = {
+    "allOf": [{"$ref": f"{_REF}{_META}ObjectMeta"}],
+    "description": "Standard object's metadata. More info: "
+    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+}
 _QUERY: dict[str, JsonObject] = {
     "dryRun": {"type": "string"},
     "fieldManager": {"type": "string"},
@@ -96,6 +101,12 @@ class OpenApi:
             self._documents[path] = encode_json(self._write(*self._group_version(path)))
         return self._documents[path], digest
 
+    def documents(self) -> Iterator[JsonObject]:
+        """Yield all documents, written again."""
+        self._refresh()
+        for path in self._hashes:
+            yield self._write(*self._group_version(path))
+
     @staticmethod
     def _group_version(path: str) -> tuple[str, str]:
         parts = path.split("/")
@@ -138,7 +149,7 @@ class OpenApi:
         for served in resources:
             name = self._root(served, roots, types)
             paths.update(_paths(served, name))
-        for name in ("DeleteOptions", "Status", "WatchEvent", "ListMeta"):
+        for name in ("DeleteOptions", "Status", "WatchEvent", "ListMeta", "Patch"):
             if _META + name in types:
                 roots[_META + name] = types[_META + name]
         return {
@@ -173,15 +184,28 @@ class OpenApi:
 
 
 def _custom_schema(schema: JsonObject, gvk: JsonObject) -> JsonObject:
+    schema = _with_embedded(schema)
     properties = dict(schema.get("properties") or {})
     properties["apiVersion"] = {"type": "string", "description": _API_VERSION}
     properties["kind"] = {"type": "string", "description": _KIND}
-    properties["metadata"] = {
-        "allOf": [{"$ref": f"{_REF}{_META}ObjectMeta"}],
-        "description": "Standard object's metadata. More info: "
-        "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
-    }
+    properties["metadata"] = _METADATA
     return {**schema, "properties": dict(sorted(properties.items())), "x-kubernetes-group-version-kind": [gvk]}
+
+
+def _with_embedded(schema: JsonObject) -> JsonObject:
+    """Return a schema in which embedded objects have a type and metadata."""
+    made = dict(schema)
+    if properties := schema.get("properties"):
+        made["properties"] = {name: _with_embedded(part) for name, part in properties.items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            made[key] = _with_embedded(schema[key])
+    if schema.get("x-kubernetes-embedded-resource"):
+        typed = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": _METADATA}
+        made["properties"] = {**(made.get("properties") or {}), **typed}
+        required = schema.get("required") or []
+        made["required"] = [*required, *(name for name in ("kind", "apiVersion") if name not in required)]
+    return made
 
 
 _API_VERSION = (
@@ -221,15 +245,22 @@ _ACTIONS = {
     "delete": ("delete", "delete"),
 }
 _ON_COLLECTION = frozenset({"list", "create", "deletecollection"})
+#: Subresources that are connections to a pod or a service.
+_CONNECTIONS = frozenset({"attach", "exec", "portforward", "proxy"})
 _WRITES = frozenset({"create", "update", "patch"})
+#: What is returned by verbs that do not return the object itself.
+_RESULTS = {"list": "{}List", "delete": f"{_META}Status", "deletecollection": f"{_META}Status"}
 
 
-def _operation(served: ServedResource, verb: str, name: str) -> JsonObject:
+def _operation(served: ServedResource, verb: str, name: str, part: Subresource | None = None) -> JsonObject:
     schema = {"$ref": f"{_REF}{name}"} if name else {"type": "object"}
+    result = {"$ref": f"{_REF}{_RESULTS.get(verb, '{}').format(name)}"} if name else schema
+    kind = served.resource.gvk if part is None else part.kind
+    is_connection = part is not None and part.name in _CONNECTIONS
     operation: JsonObject = {
-        "x-kubernetes-action": _ACTIONS[verb][1],
-        "x-kubernetes-group-version-kind": {"group": served.group, "kind": served.kind, "version": served.version},
-        "responses": {"200": {"description": "OK", "content": {_JSON: {"schema": schema}}}},
+        "x-kubernetes-action": "connect" if is_connection else _ACTIONS[verb][1],
+        "x-kubernetes-group-version-kind": {"group": kind.group, "kind": kind.kind, "version": kind.version},
+        "responses": {"200": {"description": "OK", "content": {_JSON: {"schema": result}}}},
     }
     if verb in _WRITES:
         wanted = [key for key in _QUERY if key != "force" or verb == "patch"]
@@ -251,10 +282,12 @@ def _paths(served: ServedResource, name: str) -> JsonObject:
         if verb in served.verbs:
             target = collection if verb in _ON_COLLECTION else single
             target[_ACTIONS[verb][0]] = _operation(served, verb, name)
-    paths = {place: collection, f"{place}/{{name}}": single}
+    paths = {place: collection, f"{place}/{{name}}": single} if len(single) > 1 else {place: collection}
     if served.namespaced and "list" in served.verbs:
         paths[f"{base}/{served.plural}"] = {"get": _operation(served, "list", name)}
     for part in served.subresources.values():
-        operations = {_ACTIONS[verb][0]: _operation(served, verb, name) for verb in part.verbs if verb in _ACTIONS}
+        operations = {
+            _ACTIONS[verb][0]: _operation(served, verb, name, part) for verb in part.verbs if verb in _ACTIONS
+        }
         paths[f"{place}/{{name}}/{part.name}"] = {"parameters": named, **operations}
     return paths

@@ -10,7 +10,7 @@ _SWITCHING = 101
 
 
 class RequestLog:
-    """Stands before an app and tells what it answers."""
+    """Wraps an app and logs its responses."""
 
     def __init__(self, app: App) -> None:
         self._app = app

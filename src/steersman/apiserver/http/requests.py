@@ -18,6 +18,7 @@ from steersman.apiserver.admission.chain import Admission
 from steersman.apiserver.custom.conversion import Conversions
 from steersman.apiserver.http.dispatch import Verbs
 from steersman.apiserver.http.endpoints import Endpoints
+from steersman.apiserver.http.metrics import MeasuredExchange, RequestMetrics
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.info import MalformedTarget, Query, RequestInfo, parse_resource_path, split_target
 from steersman.apiserver.messages.negotiation import Form, negotiate, negotiate_without_tables
@@ -55,6 +56,7 @@ class RequestHandler:
     randomness: Randomness
     endpoints: Endpoints
     verbs: Verbs
+    metrics: RequestMetrics
 
     def handle(self, request: Request, exchange: Exchange, user: User | None) -> Awaitable[None] | None:
         """Answer one request of a user, or else of the user whose credentials it carries."""
@@ -97,20 +99,29 @@ class RequestHandler:
         self, request: Request, exchange: Exchange, info: RequestInfo, query: Query, user: User
     ) -> Awaitable[None] | None:
         verb = _verb(request.method, info, query)
-        if not is_privileged(user):
-            asked = verb_asked(verb, info)
-            self.rbac.demand(user, asked, asked_of(asked, info, query))
         served = self._served(info)
         if served is None:
+            self._authorize(verb, info, query, user)
             self._reject_unknown(info)
             exchange.respond(NOT_FOUND)
             return None
-        _check_verb(request.method, verb, info, served)
-        form = self._form(request, info, served)
+        measured = self.metrics.measured(verb, request, info, query, exchange)
+        try:
+            self._authorize(verb, info, query, user)
+            _check_verb(request.method, verb, info, served)
+            form = self._form(request, info, served)
+        except Refusal as refusal:
+            measured.respond(refusal_response(request, query, refusal))
+            return None
         asking = ApiRequest(request, info, query, served, self.contexts.of(user), form)
         if self.admission.is_active or served.is_converted:
-            return self._run_until_answered(verb, asking, exchange)
-        return self._run(verb, asking, exchange)
+            return self._run_until_answered(verb, asking, measured)
+        return self._run(verb, asking, measured)
+
+    def _authorize(self, verb: str, info: RequestInfo, query: Query, user: User) -> None:
+        if not is_privileged(user):
+            asked = verb_asked(verb, info)
+            self.rbac.demand(user, asked, asked_of(asked, info, query))
 
     def _form(self, request: Request, info: RequestInfo, served: ServedResource) -> Form:
         form = negotiate(request.headers.get("accept", ""), builtin=served.builtin)
@@ -129,7 +140,7 @@ class RequestHandler:
             _reject(request, exchange, bad_request("the document is nested too deeply for this server"))
         return None
 
-    def _run_until_answered(self, verb: str, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
+    def _run_until_answered(self, verb: str, request: ApiRequest, exchange: MeasuredExchange) -> Awaitable[None] | None:
         """Run a verb that may have to wait for webhooks; if it does not have to, it is done at once."""
         log = ReplayLog(self.randomness)
         try:
@@ -137,8 +148,18 @@ class RequestHandler:
         except Waits as waits:
             return self._wait(waits, log, verb, request, exchange)
 
-    async def _wait(self, waits: Waits, log: ReplayLog, verb: str, request: ApiRequest, exchange: Exchange) -> None:
+    async def _wait(
+        self, waits: Waits, log: ReplayLog, verb: str, request: ApiRequest, exchange: MeasuredExchange
+    ) -> None:
         """Run a verb again until every webhook has replied about the objects as they are now."""
+        try:
+            await self._wait_for_replies(waits, log, verb, request, exchange)
+        finally:
+            exchange.end()
+
+    async def _wait_for_replies(
+        self, waits: Waits, log: ReplayLog, verb: str, request: ApiRequest, exchange: Exchange
+    ) -> None:
         trace_context.set(request.http.headers.get("traceparent", ""))
         for _ in range(_MOST_RUNS):
             await waits.answered()

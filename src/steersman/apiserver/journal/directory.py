@@ -78,7 +78,7 @@ class DataDirectory:
         return read_database(self._database)
 
     def open(self) -> Database:
-        """Open the database to write to, a new one if there is none; what is there must have been read before."""
+        """Open the database for writing, and create it if it does not exist; read an existing one first."""
         if not self.has_cluster:
             Database.create(self._database)
         return Database.open(self._database)

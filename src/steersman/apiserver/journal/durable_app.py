@@ -10,7 +10,7 @@ from steersman.protocol.http import App, Exchange, Peer, Request, Response, Stre
 
 
 class DurableApp:
-    """Stands before an app whose writes go to a journal, and holds back what it says until they are there."""
+    """Wraps an app whose writes go to a journal, and holds back its responses until the writes are on disk."""
 
     def __init__(self, app: App, journal: Journal) -> None:
         self._app = app
@@ -40,7 +40,7 @@ class _HeldExchange:
         return self._exchange.peer
 
     def respond(self, response: Response) -> None:
-        """Answer as soon as what it tells is on the disk."""
+        """Respond as soon as the data of the response is on disk."""
         self._journal.when_durable(lambda: self._exchange.respond(response), self._exchange.reset)
 
     def stream(self, status: int, headers: list[tuple[str, str]]) -> Stream:
@@ -48,7 +48,7 @@ class _HeldExchange:
         return _HeldStream(self._exchange.stream(status, headers), self._journal)
 
     def upgrade(self, headers: list[tuple[str, str]]) -> Upgraded:
-        """Switch protocols: what is said then is no object."""
+        """Switch protocols; streams of upgraded connections contain no objects."""
         return self._exchange.upgrade(headers)
 
     def reset(self) -> None:
@@ -77,7 +77,7 @@ class _HeldStream:
         return not self._is_ended and self._stream.is_writable
 
     def write(self, chunk: bytes) -> None:
-        """Send one chunk as soon as what it tells is on the disk."""
+        """Send one chunk as soon as its data is on disk."""
         self._journal.when_durable(lambda: self._stream.write(chunk), self._stream.abort)
 
     def close(self) -> None:

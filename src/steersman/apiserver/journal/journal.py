@@ -33,7 +33,7 @@ class Journal:
         self._batch: dict[tuple[str, str, str], Event] = {}
         self._version = 0
         self._waiting: deque[tuple[Callback, Callback]] = deque()
-        #: Who waits for the batch that is being written; ``None`` when none is.
+        #: Resolved when the batch that is being written is on disk; ``None`` without one.
         self._under_way: deque[tuple[Callback, Callback]] | None = None
         self._is_scheduled = False
         #: Set when the disk failed: from then on nothing is promised.
@@ -51,7 +51,7 @@ class Journal:
             asyncio.get_running_loop().call_soon(self._start)
 
     def when_durable(self, tell: Callback, otherwise: Callback) -> None:
-        """Call back when all that was committed so far is on the disk: at once, if it is there already."""
+        """Call back when all commits so far are on disk; at once if they already are."""
         if self.failure is not None:
             otherwise()
         elif self._batch:
@@ -99,7 +99,7 @@ class Journal:
 
     def _finish(self, work: asyncio.Future[None]) -> None:
         if work.cancelled():
-            return  # the loop ends, and with it everyone who waits
+            return  # the event loop ends, and with it all tasks that wait for the write
         error = work.exception()
         if error is not None:
             self._fail(error)

@@ -1,7 +1,7 @@
-"""`Watermark`: the last version that anybody may have been told of, in a file beside the database.
+"""`Watermark`: the last version that a client may have seen, in a file beside the database.
 
-SQLite takes a damaged log for one that breaks off there, and goes on without what came after. The mark tells such a
-loss from the end of a log that was being written when the machine stopped: no version up to the mark may be missing.
+If a log is damaged, SQLite assumes that it ends there, and ignores everything after the damage. The mark distinguishes
+such a loss from a log that was being written when the machine stopped: no version up to the mark may be missing.
 """
 
 import os
@@ -23,7 +23,7 @@ class Watermark:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def set(self, version: int) -> None:
-        """Take note, in one write, that a version is on the disk and may be told."""
+        """Record, in one write, that a version is on disk and may be shown to clients."""
         os.pwrite(self._descriptor, _encoded(version), 0)
 
     def close(self) -> None:

@@ -30,7 +30,7 @@ class Comparison(NamedTuple):
 
     @property
     def set_now(self) -> Fields:
-        """What the new object sets, and the old one did not, or not so."""
+        """Fields that the new object sets, and that the old one did not set or set to another value."""
         return union(self.modified, self.added)
 
     @property
@@ -111,7 +111,7 @@ def _compare(old: object, new: object, kind: FieldType) -> _Delta | None:
     old_branch, new_branch = kind.branch_of(old), kind.branch_of(new)
     if old_branch is new_branch or _has_one_branch(kind):
         return _compare_branch(old, new, new_branch)
-    # Different branches: what either of them says holds.
+    # Different branches: the results of both count.
     first, second = _compare_branch(old, new, old_branch), _compare_branch(old, new, new_branch)
     if first is None or second is None:
         return first or second
@@ -188,7 +188,7 @@ def _compare_lists(old: list[object], new: list[object], branch: ListType) -> _D
 def _compare_groups(
     element: str, left: list[object], right: list[object], branch: ListType, collector: "_Collector"
 ) -> None:
-    """Compare items where one side has none or several of them: several are one bare member."""
+    """Compare items with the same key if one side has none or several; several count as one member without content."""
     if left:
         collector.removed[element] = LEAF if len(left) > 1 else everything_in(left[0], branch.element)
     if right:

@@ -37,13 +37,13 @@ class Endpoint:
     subresource: str = ""
     #: Fields that a write to this endpoint cannot change: ``status``, or on ``/status`` everything else.
     reset_fields: Fields = field(default_factory=dict)
-    #: What there is before the object is there; of a built-in kind, the fields that are always present.
+    #: The state before the object exists; for built-in kinds, the fields that are always present.
     empty: Object = field(default_factory=dict)
     #: Conversion to the other served versions, and back.
     convert: InVersion = _only_this_version
     #: Whether objects are checked by a schema instead of decoded by a type: some that do not fit get that far.
     is_custom: bool = False
-    #: The quick way for new objects, where there is nothing before them: not so for built-in kinds.
+    #: A shortcut for new objects, which have no earlier state; not for built-in kinds.
     creation: Creation | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

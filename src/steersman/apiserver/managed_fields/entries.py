@@ -120,7 +120,7 @@ def _seconds(time: Any) -> str | None:
     """Return a time in the form in which it is stored: UTC, whole seconds."""
     if time is None:
         return None
-    return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{datetime.fromisoformat(time).astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
 def is_reset(entries: object) -> bool:

@@ -15,7 +15,7 @@ from steersman.json_types import JsonObject
 
 Fields = JsonObject
 
-#: The node of a member without members below it. Never changed by anybody.
+#: The node of a member without members below it. Never changed.
 LEAF: Final[Fields] = {}
 
 _SELF: Final = "."

@@ -31,7 +31,7 @@ def _merge_maps(live: object, config: object, branch: MapType) -> object:
             before = live.get(key)
             if before is not None and (value is None or value.__class__ is dict or value.__class__ is list):
                 kind = branch.fields.get(key) or branch.type_of(key)
-                # What is there already stays the same object: comparing it later costs nothing.
+                # Existing values keep their identity, so that comparing them later is cheap.
                 value = before if before == value and kind.is_tight else merge(before, value, kind)
             result[key] = value
     return result

@@ -126,7 +126,7 @@ class _Plan:
     __slots__ = ("inside", "made", "node")
 
     def __init__(self, node: Fields | None, inside: tuple[tuple[str, _NodeOf], ...] = ()) -> None:
-        #: The node of every such map, if nothing is inside; nothing if such maps do not fit.
+        #: The node of every such map, if it is empty; ``None`` if such maps do not fit.
         self.node = node
         #: The keys of what has parts, and how to get their nodes.
         self.inside = inside

@@ -91,7 +91,7 @@ def prune(merged: Object, last: tuple[str, Fields], owned: Mapping[str, Fields],
     everything = _named_fields_of(start.object, start.type)
     named_last = with_named_fields(last_fields, start.type)
     pruned: Object = remove(start.object, named_last, start.type)
-    # The version of the last time goes first: what it restores may be needed to convert to the others.
+    # The version of the last apply comes first: fields that it restores may be needed to convert to other versions.
     for version in sorted(owned, key=lambda version: (version != last_version, version)):
         whole, part = in_version(merged, version), in_version(pruned, version)
         if whole is not None and part is not None:

@@ -135,7 +135,7 @@ def _list_errors(value: object, branch: ListType) -> _Errors:
 
 
 class _MisfitError(Exception):
-    """A value does not fit; what is wrong with it is found out afterwards, with all else that is."""
+    """A value does not fit its type; all errors are collected afterwards."""
 
 
 _UNCHECKED, _CHECKED = False, True

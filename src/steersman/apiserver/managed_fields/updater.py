@@ -203,7 +203,7 @@ class _Change:
         new = self.endpoint.in_version(self.new, version)
         if new is None:
             return None
-        # What was there before may be nothing at all, which is the same in every version.
+        # The object may not have existed before, which is the same in every version.
         live = self.endpoint.in_version(self.live, version) if self.live.get("apiVersion") else None
         return compare(live.object if live else self.live, new.object, new.type).without(new.reset_fields)
 

@@ -167,12 +167,12 @@ def _moment(value: int | bytes) -> datetime | None:
 
 def _time(value: int | bytes) -> str | None:
     moment = _moment(value)
-    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return None if moment is None else f"{moment.replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
 def _micro_time(value: int | bytes) -> str | None:
     moment = _moment(value)
-    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return None if moment is None else f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 def _quantity(value: int | bytes) -> str:

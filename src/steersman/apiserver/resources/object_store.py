@@ -173,6 +173,10 @@ class ObjectStore:
         """Return all records of a resource, or of one of its namespaces, ordered by key."""
         return self.records_of(served.stored_as, namespace)
 
+    def compact(self) -> None:
+        """Reject lists at versions that were replaced too long ago."""
+        self.store.compact(self._clock.monotonic())
+
     def records_of(self, resource: str, namespace: str | None = None) -> list[Record]:
         """Return the records of a resource by its stored name, ordered by key."""
         options = PageQuery(namespace=namespace) if namespace else _EVERYTHING

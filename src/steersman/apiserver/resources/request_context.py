@@ -30,7 +30,7 @@ class User:
 
 
 class RequestContext(Struct, frozen=True, gc=False):
-    """What a request brings along, whatever it asks for."""
+    """The properties of a request that do not depend on its verb."""
 
     user: User
     #: When the request arrived.

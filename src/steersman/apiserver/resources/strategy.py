@@ -93,6 +93,13 @@ class Strategy(ABC):
         """Fetch the conversions of many stored objects in one call; only needed with a conversion webhook."""
         del stored
 
+    def admit_create(self, obj: JsonObject) -> None:
+        """Change a new object as the kind's admission plugins do, before mutating webhooks see it.
+
+        Only called if there are webhooks; ``prepare_create`` does the same again, for what they changed.
+        """
+        del obj
+
     @abstractmethod
     def prepare_create(self, obj: JsonObject, subresource: str, context: RequestContext) -> None:
         """Set and remove what the client cannot decide, before a new object is validated.

@@ -42,7 +42,7 @@ class Record:
         self.written = version
         self.namespace: str = metadata.get("namespace", "")
         self.name: str = metadata["name"]
-        #: Where the object stands among those of its resource.
+        #: Position of the object among those of its resource.
         self.path = path_of(self.namespace, self.name)
         self.uid: str = metadata.get("uid", "")
         self.labels: Mapping[str, str] = dict(metadata.get("labels") or {})

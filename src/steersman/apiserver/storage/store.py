@@ -4,6 +4,7 @@ A writer decides from records that it read what to write, and then commits witho
 so there are no locks. Versions are text outside of this package, and only equal or not.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self, assert_never
@@ -17,6 +18,9 @@ from steersman.apiserver.storage.table import Table, in_namespace
 from steersman.errors import Cause, Expired, Timeout
 
 Match = Literal["", "Exact", "NotOlderThan"]
+
+#: Seconds between two versions whose end of life is known.
+_MARK_SECONDS = 30.0
 
 
 class Put(Struct, frozen=True):
@@ -107,6 +111,11 @@ class Store:
         self._dependents: dict[str, dict[tuple[str, str], None]] = {}
         #: Where the history of a resource begins to which nothing was written yet.
         self._beginning = 0
+        #: Versions and when they were replaced by newer ones, some seconds apart, the oldest first.
+        self._marks: deque[tuple[float, int]] = deque()
+        self._next_mark = 0.0
+        #: Lists at versions before this one are rejected, also of resources to which nothing was written since.
+        self._compacted = 0
 
     @classmethod
     def load(cls, records: Iterable[tuple[str, Record]], version: int, limits: HistoryLimits | None = None) -> Self:
@@ -133,10 +142,18 @@ class Store:
 
         Raises KeyError, and changes nothing, if an object to be deleted is not there.
         """
+        if now >= self._next_mark:
+            self._marks.append((now, self._version))
+            self._next_mark = now + _MARK_SECONDS
         listed = list(changes)
         if Delete in map(type, listed):
             self._check(listed)
         return [self._carry_out(change, now) for change in listed]
+
+    def compact(self, now: float) -> None:
+        """Reject lists at versions that were replaced too long ago, as etcd does after a compaction."""
+        while self._marks and self._marks[0][0] <= now - self._limits.seconds:
+            self._compacted = self._marks.popleft()[1]
 
     def _check(self, changes: list[Change]) -> None:
         there: dict[tuple[str, str], bool] = {}
@@ -252,14 +269,14 @@ class Store:
             start = path_of(options.namespace, token.start)
             if token.version <= INCONSISTENT:
                 return self._version, start
-            if not table.history.floor <= token.version <= self._version:
+            if not max(table.history.floor, self._compacted) <= token.version <= self._version:
                 raise ContinueExpired(ContinueToken(INCONSISTENT, token.start).encode())
             return token.version, start
         wanted = parse_version(options.resource_version)
         self._check_reached(wanted)
         if not wanted or not (options.match == "Exact" or (options.limit and not options.match)):
             return self._version, ""
-        if wanted < table.history.floor:
+        if wanted < max(table.history.floor, self._compacted):
             raise Expired("The resourceVersion for the provided list is too old.", code=410, reason="Expired")
         return wanted, ""
 
@@ -278,7 +295,7 @@ class Store:
         return self._table(resource).history.since(parse_version(resource_version))
 
     def expire_history(self, resource: str | None = None) -> None:
-        """Forget what happened so far, to one resource or to all: who asks for it must list again."""
+        """Drop the events of one resource or of all, so that clients with an older version must list again."""
         for name, table in self._tables.items():
             if resource in (None, name):
                 table.history.expire()
@@ -294,6 +311,8 @@ class Store:
     def restore(self, snapshot: Snapshot) -> None:
         """Come back to a snapshot, its version included: cursors and clients of the time between know a lost world."""
         self._version = snapshot.version
+        self._marks.clear()
+        self._next_mark, self._compacted = 0.0, 0
         self._tables = {resource: table.copy() for resource, table in snapshot.tables.items()}
         self._dependents = {uid: dict(places) for uid, places in snapshot.dependents.items()}
 

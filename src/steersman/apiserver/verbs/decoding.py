@@ -9,7 +9,12 @@ from steersman.apiserver.resources.strategy import ReadObject, strict_errors
 from steersman.apiserver.status import bad_request
 from steersman.apiserver.verbs.write_path import Decoded
 from steersman.golang.empty_values import without_empties
-from steersman.golang.strict_json import cannot_handle_message, strict_message, unrecognized_message
+from steersman.golang.strict_json import (
+    cannot_handle_message,
+    in_document_order,
+    strict_message,
+    unrecognized_message,
+)
 from steersman.json_types import JsonObject
 from steersman.validation.wire_types import WireTypeError
 
@@ -45,7 +50,10 @@ def decode(request: ApiRequest, body: Body, options: WriteOptions) -> Decoded:
         raise bad_request(_cannot_handle(kind, served, str(error))) from None
     warnings: tuple[str, ...] = ()
     if body.complaints or read.unknown:
-        warnings = tuple(_strict_warnings(served, strict_errors(body.complaints, read.unknown), options))
+        errors = strict_errors(body.complaints, read.unknown)
+        if served.builtin and body.complaints and read.unknown and request.http.body[:1] == b"{":
+            errors = in_document_order(request.http.body, errors)
+        warnings = tuple(_strict_warnings(served, errors, options))
     return decoded_object(request, options, read, has_fractions=body.has_floats, warnings=warnings)
 
 

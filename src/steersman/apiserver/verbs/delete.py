@@ -138,7 +138,7 @@ class Deleting:
             if live["metadata"].get("finalizers") and (options.dry_run or options.resource_version):
                 raw = self._without_last_finalizer(served, record, options)
                 return Deleted(False, raw, live)  # noqa: FBT003 - a field of the value
-            # It goes as it was last written: the response does not show what the delete itself would have changed.
+            # The response shows the object as it was last written, without changes by the delete itself.
             return self._remove(deletion, live, live)
         _mark(served, obj, grace or 0, deletion.request.context.moment)
         return self._commit_marked(deletion, obj, live, may_go=may_go)
@@ -238,7 +238,7 @@ class Deleting:
         page = self._lister.page(served, select(served, request.info.namespace or None, listed), listed)
         self._objects.prepare(served, page.records)
         if served.is_converted:
-            # Conversions that have to be waited for come before anything goes.
+            # Conversions that take time are done before anything is deleted.
             for record in page.records:
                 served.strategy.to_stored(self._objects.document(served, record))
         return page

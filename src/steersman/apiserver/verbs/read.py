@@ -52,7 +52,7 @@ class Lister:
 
     def __init__(self, objects: ObjectStore, lag: Callable[[], int] = int) -> None:
         self._objects = objects
-        #: Test hook: how many versions lists of any version lag behind.
+        #: Test hook: number of versions by which lists with ``resourceVersion=0`` are out of date.
         self._lag = lag
 
     def page(self, served: ServedResource, selection: Selection, options: ListOptions) -> Page:
@@ -68,6 +68,8 @@ class Lister:
         )
         if options.resource_version == "0" and (lag := self._lag()):
             asked = replace(asked, resource_version=str(max(self._objects.version - lag, 1)), match="Exact")
+        if asked.continue_token or asked.resource_version:
+            self._objects.compact()
         try:
             return self._objects.store.list(served.stored_as, asked)
         except ContinueExpired as error:

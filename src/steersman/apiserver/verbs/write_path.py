@@ -243,6 +243,8 @@ class ObjectWriter:
         # A scale is an object of its own to admission: the verb that serves it has asked.
         if write.subresource == "scale" or not self._admission.concerns(write.request):
             return Admitted(write, owned.obj, owned.warnings)
+        if write.existing is None and self._admission.is_active:
+            write.served.strategy.admit_create(owned.obj)
         review = self._admission.mutate(write.request, owned.obj, _live(write), write.options)
         return Admitted(write, review.obj, owned.warnings + review.warnings)
 

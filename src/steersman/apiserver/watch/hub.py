@@ -261,7 +261,7 @@ class WatchHub:
         if written is None:
             record = event.record
             if kind == "LEFT":
-                assert event.previous is not None  # noqa: S101 - only what was there can leave
+                assert event.previous is not None  # noqa: S101 - only a selected object can leave
                 record = self._departed(event.previous, event.version)
             body = variant.render(record, is_first)
             written = made.frames[key] = frame("DELETED" if kind == "LEFT" else kind, body)

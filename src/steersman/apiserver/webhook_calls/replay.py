@@ -50,7 +50,7 @@ class ReplayLog:
     def __init__(self, source: Randomness) -> None:
         self._source = source
         self._values: dict[str, list[Any]] = {}
-        #: Replies of webhooks, by what they were asked.
+        #: Replies of webhooks, by request.
         self.answers: dict[Any, Any] = {}
 
     def randomness(self) -> Randomness:

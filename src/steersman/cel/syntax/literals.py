@@ -67,7 +67,7 @@ def double_value(text: str) -> float:
     return number
 
 
-#: No 64-bit number has more digits; what has more is not even read.
+#: No 64-bit number has more digits; longer texts are not parsed.
 _MOST_DIGITS = 20
 
 

@@ -96,7 +96,7 @@ _EXPRESSION = frozenset(
 _ARGUMENTS = _EXPRESSION | {K.RIGHT_PAREN}
 _ELEMENTS = _EXPRESSION | {K.RIGHT_BRACKET, K.COMMA, K.QUESTION}
 _ENTRIES = _EXPRESSION | {K.RIGHT_BRACE, K.COMMA, K.QUESTION}
-#: What may stand behind a complete operand: there a closing bracket can be assumed.
+#: Tokens that may follow a complete operand, so that a missing closing bracket can be assumed before them.
 _AFTER_OPERAND = frozenset(
     {
         *_BINARY,
@@ -120,7 +120,7 @@ _FOLLOW = {
 
 
 class _Abort(Exception):  # noqa: N818 - a jump, not an error: the issue was recorded
-    """Nothing sensible can be read any further."""
+    """Parsing cannot continue after an error."""
 
 
 def parse(source: Source) -> tuple[Node | None, list[Issue]]:

@@ -98,7 +98,7 @@ class StructExpr(Node):
 
 @dataclass(slots=True, eq=False)
 class StructField:
-    """``field: value`` of an object; it stands where its colon stands."""
+    """``field: value`` of an object; its position is that of its colon."""
 
     offset: int
     name: str

@@ -88,7 +88,7 @@ class StringShape(Shape):
 
     @property
     def has_format(self) -> bool:
-        """True when the string stands for something else."""
+        """True if the string has a format and is converted to another type."""
         return self._parse is not None
 
     @property
@@ -152,7 +152,7 @@ class UnknownShape(Shape):
 
     @property
     def is_plain(self) -> bool:
-        """False: anything may be in there."""
+        """False: the value may have any type."""
         return False
 
     def _wrap(self, value: object) -> object:

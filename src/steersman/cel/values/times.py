@@ -42,7 +42,7 @@ _NANO_DIGITS = 9
 
 
 def parse_duration(text: str) -> Duration | None:
-    """Read ``1h30m`` as Go does; ``None`` when it is none or too long."""
+    """Parse ``1h30m`` as Go does; ``None`` if it is not a duration or too long."""
     rest, sign = text, 1
     if rest[:1] in ("+", "-"):
         sign, rest = (-1 if rest[0] == "-" else 1), rest[1:]

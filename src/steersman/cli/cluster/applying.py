@@ -53,7 +53,7 @@ async def delete_all(client: "Client", objects: Iterable["Unstructured"], *, dry
 async def delete_one(
     client: "Client", obj: "Unstructured", *, dry_run: bool, options: "DeleteOptions | None" = None
 ) -> bool:
-    """Delete an object and print what became of it; return whether it was there."""
+    """Delete an object and print the result; return whether it existed."""
     found = await find(client, obj)
     if found is None:
         click.echo(f"{shown(obj)} does not exist")

@@ -107,8 +107,13 @@ def _project(target: str | None) -> tuple["Declared | None", list["Finding"]]:
         return None, [note(error.format_message(), "create one with 'steer init NAME'")]
     except SteersmanError as error:
         return None, [bad(f"the operator cannot be used: {error}", "correct its declarations")]
-    what = f"operator {found.operator.name}: {len(found.operator.reconcilers)} reconcilers, {count} CRDs"
+    reconcilers = _number(len(found.operator.reconcilers), "reconciler")
+    what = f"operator {found.operator.name}: {reconcilers}, {_number(count, 'CRD')}"
     return found, [good(what), *_manifests(found)]
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _manifests(found: "Declared") -> Iterator["Finding"]:
@@ -143,7 +148,7 @@ async def _cluster(config: "ClusterConfig", found: "Declared | None", *, deploye
 
 
 async def _operator(client: "Client", found: "Declared", *, deployed: bool) -> AsyncIterator["Finding"]:
-    """Check what the operator may do, and how the deployed one is."""
+    """Check the operator's permissions, and the state of its deployment."""
     from steersman.cli.cluster import diagnosis
     from steersman.cli.why.operators import operators_in_cluster
     from steersman.errors import Forbidden

@@ -86,7 +86,7 @@ async def _wait_gone(client: "Client", namespace: "Unstructured") -> None:
 
 
 async def content_of(client: "Client", namespace: str) -> list[str]:
-    """Return what is in a namespace besides what every namespace has, such as ``2 configmaps``.
+    """Return the objects in a namespace, except those that every namespace has, such as ``2 configmaps``.
 
     Resources that may not be listed are named as well: there may be some. Objects can appear right after this check.
     """

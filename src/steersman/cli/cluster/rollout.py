@@ -171,7 +171,7 @@ class RolloutWait:
                 if lines := [line async for line in self.client.logs(pod, options)]:
                     return lines
             except SteersmanError:
-                continue  # There is no such life, or the node does not answer: the status says what there is.
+                continue  # The container has no such run, or the node does not answer: the status has the details.
         return []
 
 

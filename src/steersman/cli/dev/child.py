@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from steersman.manager.operator import Operator
     from steersman.manager.web_view import ReconcileNow, WebViewServing
     from steersman.webview.actions import Actions
+    from steersman.webview.plans import Plans
 
 #: Seconds that running reconciles get to finish when the operator is restarted.
 GRACE = 2.0
@@ -87,13 +88,13 @@ def main() -> None:
     level = logging.DEBUG if orders.verbose else logging.INFO
     logging.getLogger().handlers[:] = [ReportHandler(reporter.send, root, level)]
     logging.getLogger().setLevel(level)
-    if not orders.verbose:  # that it starts and stops is told otherwise
+    if not orders.verbose:  # the dashboard shows starts and stops by itself
         logging.getLogger("steersman.manager").setLevel(logging.WARNING)
     begin = threading.Event()
     threading.Thread(target=_hold, args=(orders.lifeline, begin), name="lifeline", daemon=True).start()
     try:
         _run(orders, reporter, begin)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told where the author looks
+    except Exception as error:  # noqa: BLE001 - any failure is reported to the dashboard
         reporter.send(_failure(error, root, reporter.now()))
         sys.exit(_FAILED)
 
@@ -148,7 +149,7 @@ def kinds_of(operator: "Operator") -> Iterable[Kind]:
     yield from dict.fromkeys(Kind(one.gvk.kind, one.gvr.group_resource) for one in resources)
 
 
-def _web_view(make_actions: "Callable[[ReconcileNow], Actions]") -> "WebViewServing | None":
+def _web_view(make_actions: "Callable[[ReconcileNow], Actions]", plans: "Plans") -> "WebViewServing | None":
     """Return how the web view is served; the token is taken out of the environment, which other processes inherit."""
     from steersman.manager.web_view import WebViewServing
     from steersman.serving.server import Listen
@@ -162,6 +163,7 @@ def _web_view(make_actions: "Callable[[ReconcileNow], Actions]") -> "WebViewServ
         access=AccessRules(token=token),
         on_ready=lambda _: None,
         make_actions=make_actions,
+        plans=plans,
     )
 
 
@@ -171,6 +173,7 @@ async def _operate(operator: "Operator", orders: Orders, reporter: Reporter) -> 
     from steersman.cli.dev.injected_faults import InjectedFaults
     from steersman.cli.dev.movable_clock import MovableClock
     from steersman.cli.dev.page_actions import PageActions
+    from steersman.cli.plan.page_plans import PagePlans
     from steersman.cli.webhook_listener import WebhookServing
     from steersman.client.client import Client
     from steersman.manager.main import DevelopmentHooks, run_operators
@@ -181,6 +184,7 @@ async def _operate(operator: "Operator", orders: Orders, reporter: Reporter) -> 
     real = RealClock()
     clock, faults = MovableClock(real), InjectedFaults(real)
     config = ClusterConfig.from_kubeconfig(Path(orders.kubeconfig))
+    plans = PagePlans(lambda: [orders.target, "--kubeconfig", orders.kubeconfig], real)
 
     async def report(manager: "Manager") -> None:
         manager.history.listen(lambda run: reporter.send(Reconciled(run)))
@@ -193,7 +197,7 @@ async def _operate(operator: "Operator", orders: Orders, reporter: Reporter) -> 
         Client.connect_to(config, field_manager=_FIELD_MANAGER) as client,
     ):
         options = ManagerOptions(
-            web_view=_web_view(lambda reconcile: PageActions(client, reconcile, faults, clock, real)),
+            web_view=_web_view(lambda reconcile: PageActions(client, reconcile, faults, clock, real), plans),
             install_crds=True,
             record={operator.name: orders.target},
             grace=GRACE,

@@ -12,7 +12,7 @@ from steersman.clock import Clock, Timer
 
 
 class MovableClock(Clock):
-    """A clock that is ahead of another one by as much as it was moved."""
+    """A clock that is ahead of another one by the time that it was moved."""
 
     def __init__(self, inner: Clock) -> None:
         self._inner = inner
@@ -59,7 +59,7 @@ class _MovableTimer:
         self._inner = clock.arm(self)
 
     def arm(self) -> None:
-        """Wait for what is left by now."""
+        """Wait for the remaining time."""
         self._inner.cancel()
         self._inner = self._clock.arm(self)
 

@@ -57,7 +57,7 @@ async def operator_process(
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             pass_fds=(told, lifeline),
-            start_new_session=True,  # Ctrl-C is for the one who started it
+            start_new_session=True,  # only the parent process handles Ctrl-C
         )
     finally:
         os.close(told)

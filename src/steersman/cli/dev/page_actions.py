@@ -170,6 +170,10 @@ def _objects(text: str) -> list[Unstructured]:
         raise ConfigError(str(error)) from None
     if not objects:
         raise ConfigError("the text has no object")
+    for obj in objects:
+        metadata = obj.content.get("metadata")
+        if metadata is not None and not isinstance(metadata, dict):
+            raise ConfigError(f"metadata: {metadata!r} is not an object: it needs at least a name")
     return objects
 
 

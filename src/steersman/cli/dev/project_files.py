@@ -1,7 +1,8 @@
 """The files of a project whose change restarts the operator, found by polling: no daemon, no dependency.
 
 These are the Python files and the ``pyproject.toml`` of the folder, and all files of the operator's own package, such
-as templates and manifests. Tests and generated files are left out.
+as templates and manifests. Generated files are left out, and tests, wherever they are: those that pytest finds by their
+names, and ``conftest.py``.
 """
 
 import os
@@ -27,7 +28,7 @@ class ProjectFiles:
         self._package = package
 
     def look(self) -> Snapshot:
-        """Return every file as it is now. Files that come and go meanwhile are there or not."""
+        """Return the current state of every file. Files that appear or disappear meanwhile may be missing."""
         found: Snapshot = {}
         self._walk(self._root, "", found)
         return found
@@ -40,11 +41,17 @@ class ProjectFiles:
                 if entry.is_dir():
                     if _is_looked_into(entry):
                         self._walk(Path(entry.path), f"{name}/", found)
+                elif _is_test(entry.name):
+                    continue
                 elif is_package or entry.name.endswith(_SUFFIX) or name == _SETTINGS:
                     status = entry.stat()
                     found[name] = (status.st_mtime_ns, status.st_size)
             except OSError:  # it went while it was looked at
                 continue
+
+
+def _is_test(name: str) -> bool:
+    return name == "conftest.py" or (name.endswith(_SUFFIX) and (name.startswith("test_") or name.endswith("_test.py")))
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:

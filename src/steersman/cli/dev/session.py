@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _COLLECT_AFTER = (50_000, 20, 50)
 #: Seconds between two pictures at least, and at most.
 _FASTEST, _SLOWEST = 0.1, 1.0
-#: Kinds that are shown when there are objects of them, though the operator does not look at them.
+#: Kinds that are shown if they have objects, although the operator does not watch them.
 _WORKLOADS = (
     ("Deployment", "deployments.apps"),
     ("StatefulSet", "statefulsets.apps"),

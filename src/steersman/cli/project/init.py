@@ -19,10 +19,13 @@ def command(name: str, domain: str) -> None:
     """
     from steersman.scaffold.files import project_files
     from steersman.scaffold.project import Project
+    from steersman.scaffold.template_record import RECORD, Template, record_of
     from steersman.scaffold.tree import Tree
+    from steersman.version import __version__
 
     project = Project(name=name, domain=domain)
     files = project_files(project)
+    files[RECORD] = record_of(Template(__version__, files))
     Tree(Path.cwd()).add(files)
     for file in files:
         click.echo(f"wrote {file}")

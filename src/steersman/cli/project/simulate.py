@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from inspect import iscoroutinefunction, isfunction, signature
 from pathlib import Path
 from types import ModuleType
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from steersman.cli.parameters import COUNT, POSITIVE, SECONDS
 from steersman.cli.project.simulate_command import command_options
 from steersman.cli.target import SCENARIO, load_target, project_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from steersman.simulation.invariants import Invariant
     from steersman.simulation.operations.report import OperationsReport
@@ -42,14 +44,14 @@ _PLANS_PER_LINE = 100
     help="Kinds of faults; names or F-numbers.",
 )
 @click.option("--plan", "plans", multiple=True, metavar="PLAN", help="Run only this plan: crash-after@write:3.")
-@click.option("--pairs", default=0, metavar="N", help="Run N pairs of faults as well.")
-@click.option("--walks", default=0, metavar="N", help="Run N random groups of faults as well.")
-@click.option("--budget", type=float, metavar="SECONDS", help="Start no further plan after that time.")
-@click.option("--generate", type=int, metavar="N", help="Run N generated sequences of each kind.")
+@click.option("--pairs", type=COUNT, metavar="N", default=0, help="Run N pairs of faults as well.")
+@click.option("--walks", type=COUNT, metavar="N", default=0, help="Run N random groups of faults as well.")
+@click.option("--budget", type=SECONDS, metavar="SECONDS", help="Start no further plan after that time.")
+@click.option("--generate", type=POSITIVE, metavar="N", help="Run N generated sequences of each kind.")
 @click.option("--seed", default=1, metavar="N", show_default=True, help="Seed of every run.")
-@click.option("--twice", is_flag=True, help="Run every plan twice; compare the traces.")
-@click.option("--jobs", type=int, metavar="N", help="Plans at the same time; default: the cores.")
-@click.option("--stop-after", type=int, metavar="N", help="End after N failures.")
+@click.option("--twice/--once", default=None, help="Compare two runs of each plan; default in CI.")
+@click.option("--jobs", type=POSITIVE, metavar="N", help="Plans at the same time; default: the cores.")
+@click.option("--stop-after", type=POSITIVE, metavar="N", help="End after N failures.")
 @click.option("--save-test", type=click.Path(path_type=Path), help="Write the first failure as a test.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report as JSON.")
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write the report as an HTML page.")
@@ -65,7 +67,7 @@ def command(  # noqa: PLR0913 - the options of the command
     budget: float | None,
     generate: int | None,
     seed: int,
-    twice: bool,
+    twice: bool | None,
     jobs: int | None,
     stop_after: int | None,
     save_test: Path | None,
@@ -94,21 +96,22 @@ def command(  # noqa: PLR0913 - the options of the command
     found = _scenario(scenario)
     operator = _operator(target or _default_target(found))
     click.echo(f"{scenario} with operator {operator.target}", err=True)
-    report = simulate(
-        operator.source,
-        found.function,
-        faults=faults.split(","),
-        plans=plans,
-        with_pairs=pairs,
-        with_walks=walks,
-        budget=budget,
-        invariants=list(found.invariants.values()),
-        seed=seed,
-        twice=twice,
-        stop_after=stop_after,
-        jobs=jobs or available_cores(),
-        on_progress=_show_progress,
-    )
+    with _failure_of_scenario():
+        report = simulate(
+            operator.source,
+            found.function,
+            faults=faults.split(","),
+            plans=plans,
+            with_pairs=pairs,
+            with_walks=walks,
+            budget=budget,
+            invariants=list(found.invariants.values()),
+            seed=seed,
+            twice=_runs_twice() if twice is None else twice,
+            stop_after=stop_after,
+            jobs=jobs or available_cores(),
+            on_progress=_show_progress,
+        )
     _end_progress()
     click.echo(report.text())
     click.echo(f"\n{report.table()}")
@@ -122,6 +125,23 @@ def command(  # noqa: PLR0913 - the options of the command
         raise click.Abort
     if report.failures or not report.passed:
         sys.exit(1)
+
+
+def _runs_twice() -> bool:
+    """Return whether every plan runs twice: in CI, where a result must not depend on luck."""
+    is_in_ci = bool(os.environ.get("CI"))
+    if is_in_ci:
+        click.echo("every plan runs twice, and traces are compared, because CI is set (--once runs it once)", err=True)
+    return is_in_ci
+
+
+@contextmanager
+def _failure_of_scenario() -> "Iterator[None]":
+    """Report a scenario that fails without any fault as an error of its author, not of `steer`."""
+    try:
+        yield
+    except AssertionError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _simulate_operations(
@@ -212,7 +232,7 @@ def _scenario(text: str) -> _Found:
     if not colon or not module_name or not name:
         raise click.UsageError(f"{text!r} is not MODULE:SCENARIO, such as tests.scenarios:rollout")
     found = load_target(text, "MODULE:SCENARIO")
-    if not iscoroutinefunction(found):
+    if not iscoroutinefunction(found) or not signature(found).parameters:
         raise click.BadParameter(
             f"{text} is not a scenario: pass an async function that takes the cluster", param_hint=SCENARIO
         )

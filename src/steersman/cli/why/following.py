@@ -1,8 +1,8 @@
 """`Following`: which lines `steer why --follow` prints, from one look at the operator to the next.
 
-Runs are compared by the time of their start. Their numbers would not do: an operator that was restarted counts from
-one. Silence of an operator is not its end, and nothing is known of what it does meanwhile, so both the silence and its
-end are printed, and the object is looked up again among all operators.
+Runs are compared by the time of their start, not by their number, because a restarted operator counts from one again.
+An operator that does not answer may still run. So it is printed that it stopped answering, and later that it answers
+again, and the object is looked up again among all operators.
 """
 
 from datetime import UTC, datetime

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from steersman.client.client import Client
-from steersman.errors import SteersmanError
+from steersman.errors import Forbidden, SteersmanError
 from steersman.history.recordings import Recording
 from steersman.history.records import ObjectView
 from steersman.history.state import ObjectSummary, Overview
@@ -34,7 +34,14 @@ _LARGEST = 64 * 1024 * 1024
 
 
 class NoOperatorAnswer(SteersmanError):  # noqa: N818 - named as the fact, like the rest of the tree
-    """An operator cannot be asked, or answered that it does not know."""
+    """An operator could not be queried, or has no answer."""
+
+
+class UnknownKind(NoOperatorAnswer):
+    """An operator does not reconcile a kind."""
+
+    def __init__(self, place: str, kinds: str) -> None:
+        super().__init__(f"{place} reconciles {kinds}")
 
 
 class ByteStream(Protocol):
@@ -54,6 +61,8 @@ class RunningOperator:
     #: Where it runs, for people.
     place: str
     connect: Callable[[], AbstractAsyncContextManager[ByteStream]]
+    #: The namespace of its pod; empty on this machine.
+    namespace: str = ""
 
     async def overview(self) -> Overview:
         """Ask for the state of the whole."""
@@ -82,15 +91,21 @@ class RunningOperator:
             raise NoOperatorAnswer(f"the operator at {self.place} does not answer: {reason}") from None
         except NoOperatorAnswer:
             raise
+        except Forbidden:
+            raise NoOperatorAnswer(
+                f"you have no permission to forward ports in namespace {self.namespace} (`get` and `create` on "
+                "pods/portforward), by which the operator is asked"
+            ) from None
         except SteersmanError as error:  # the API server does not forward the port
             raise NoOperatorAnswer(f"the operator at {self.place} cannot be asked: {error}") from None
         try:
             if status != 200:  # noqa: PLR2004 - OK
-                raise NoOperatorAnswer(msgspec.json.decode(body, type=dict[str, str])["error"])
+                said = msgspec.json.decode(body, type=dict[str, str])
+                raise UnknownKind(self.place, said["kinds"]) if "kinds" in said else NoOperatorAnswer(said["error"])
             return msgspec.json.decode(body, type=kind)
         except (msgspec.MsgspecError, KeyError):
             raise NoOperatorAnswer(
-                f"what answers at {self.place} is not an operator of this version of Steersman"
+                f"the server at {self.place} is not an operator with this version of Steersman"
             ) from None
 
 
@@ -107,7 +122,7 @@ async def _exchange(stream: ByteStream, path: str) -> tuple[int, bytes]:
 
 
 class _Received:
-    """What a response is read from."""
+    """Received bytes, as the part of a socket that `HTTPResponse` needs."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -145,7 +160,7 @@ def operator_at_socket(path: Path) -> RunningOperator:
 
 def operator_in_pod(client: Client, pod: Pod) -> RunningOperator:
     """Return the operator that runs in a pod."""
-    return RunningOperator(f"pod {pod.key}", lambda: client.open_port(pod, HISTORY_PORT))
+    return RunningOperator(f"pod {pod.key}", lambda: client.open_port(pod, HISTORY_PORT), pod.namespace)
 
 
 async def operators_in_cluster(client: Client, namespace: str | None) -> list[RunningOperator]:

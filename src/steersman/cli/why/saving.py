@@ -60,6 +60,6 @@ class Saving(Struct, frozen=True, kw_only=True):
 
 def _nothing(recordings: Sequence[Recording], number: int | None) -> str:
     if not recordings:
-        return "no reconcile of it was recorded yet"
+        return "no reconcile of the object has been recorded yet"
     kept = ", ".join(str(one.number) for one in recordings)
     return f"reconcile {number} is not recorded; recorded are {kept}"

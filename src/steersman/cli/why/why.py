@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ from steersman.cli.why.saving import Saving
 from steersman.history.printable import printable, printable_json
 
 if TYPE_CHECKING:
-    from steersman.cli.why.operators import RunningOperator
+    from steersman.cli.why.operators import NoOperatorAnswer, RunningOperator
     from steersman.history.records import ObjectView
     from steersman.history.state import ObjectSummary, Overview
 
@@ -37,7 +37,7 @@ _SHOWN = 20
 @click.option("--context", metavar="NAME", help="Ask an operator in the cluster of this context.")
 @click.option("--operator-namespace", metavar="NAME", help="Namespace of the operator's pods; default: all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--follow", "-f", is_flag=True, help="Go on with what happens next, until Ctrl-C.")
+@click.option("--follow", "-f", is_flag=True, help="Keep printing new reconciles, until Ctrl-C.")
 @click.option("--save-test", type=_NEW_FILE, help="Write a recorded reconcile as a pytest.")
 @click.option("--export", type=_NEW_FILE, help="Write the recorded reconciles for `steer replay`.")
 @click.option("--reconcile", "number", type=int, metavar="N", help="Number of the reconcile to write.")
@@ -174,16 +174,27 @@ async def _save(question: _Question, where: _Where, saving: Saving) -> None:
 
     asked = question.resource, question.namespace, question.name
     async with where.finder() as find:
-        refusals: list[str] = []
+        refusals: list[NoOperatorAnswer] = []
         for operator in await find():
             try:
                 found = await operator.recordings(*asked)
             except NoOperatorAnswer as refusal:
-                refusals.append(str(refusal))
+                refusals.append(refusal)
             else:
                 saving.write(found)
                 return
-    raise click.ClickException(printable("; ".join(dict.fromkeys(refusals))))
+    raise _no_answer(question.resource, refusals)
+
+
+def _no_answer(resource: str, refusals: Sequence["NoOperatorAnswer"]) -> click.ClickException:
+    """Return why no operator has answered, in one sentence; what is known of other operators is not a reason."""
+    from steersman.cli.why.operators import UnknownKind
+
+    reasons = list(dict.fromkeys(str(one) for one in refusals if not isinstance(one, UnknownKind)))
+    others = [str(one) for one in refusals if isinstance(one, UnknownKind)]
+    if others:
+        reasons.append(f"no running operator reconciles {resource!r} ({', '.join(others)}): start the one that does")
+    return click.ClickException(printable("; ".join(reasons)))
 
 
 async def _follow(question: _Question, view: "ObjectView", find: FindOperators) -> None:
@@ -206,23 +217,30 @@ async def _follow(question: _Question, view: "ObjectView", find: FindOperators) 
 
 
 async def _find(question: _Question, operators: list["RunningOperator"]) -> "ObjectView":
-    """Ask each operator until one reconciles the kind; of several the one that remembers something of the object."""
+    """Ask every operator; return the view of the one that remembers most of the object.
+
+    Reviews are those of all: webhooks are served by every replica, and reconciles made by the one that leads.
+    """
+    from msgspec.structs import replace
+
     from steersman.cli.why.operators import NoOperatorAnswer
 
-    refusals: list[str] = []
+    refusals: list[NoOperatorAnswer] = []
     found: list[ObjectView] = []
     for operator in operators:
         try:
             found.append(await operator.view(question.resource, question.namespace, question.name))
         except NoOperatorAnswer as refusal:
-            refusals.append(str(refusal))
+            refusals.append(refusal)
     if not found:
-        raise click.ClickException(printable("; ".join(dict.fromkeys(refusals))))
-    return max(found, key=lambda one: (len(one.reconciles), one.exists))
+        raise _no_answer(question.resource, refusals)
+    best = max(found, key=lambda one: (len(one.reconciles), one.exists))
+    reviews = [review for view in found if view.object == best.object for review in view.reviews]
+    return replace(best, reviews=tuple(sorted(reviews, key=lambda one: one.started)))
 
 
 def _print_lines(lines: Iterable[str], *, err: bool = False) -> None:
-    """Print lines; what objects contain is made harmless for the terminal."""
+    """Print lines with control characters escaped: objects may contain any text."""
     for line in lines:
         click.echo(printable(line), err=err)
 
@@ -231,14 +249,16 @@ async def _print_overviews(operators: list["RunningOperator"], *, as_json: bool)
     from steersman.cli.why.operators import NoOperatorAnswer
     from steersman.cli.why.overview_text import overview_lines
 
+    refusals: list[NoOperatorAnswer] = []
     answers: list[tuple[Overview, list[ObjectSummary]]] = []
     for operator in operators:
         try:
             answers.append((await operator.overview(), await operator.summaries()))
         except NoOperatorAnswer as refusal:
-            _print_lines([f"steer: {refusal}"], err=True)
+            refusals.append(refusal)
     if not answers:
-        raise click.ClickException("no operator answered: restart it, or pass --context for one in a cluster")
+        raise _no_answer("", refusals)
+    _print_lines([f"steer: {reason}" for reason in dict.fromkeys(map(str, refusals))], err=True)
     if as_json:
         _print_json([{"overview": overview, "objects": summaries} for overview, summaries in answers])
         return

@@ -98,6 +98,8 @@ class KeyState(Struct, eq=False):
     memory: ObjectMemory | None = None
     #: Why the last run did not call the author's function: the object is paused.
     paused: str = ""
+    #: When the queue releases it for the recheck of a wait, or at the end of a pause; the author asked for neither.
+    recheck_due: float | None = None
     #: Writes of its runs that the caches do not show yet (`WriteBarrier`).
     unseen: dict[Target, Write] = field(default_factory=dict)
     held: HeldKey | None = None

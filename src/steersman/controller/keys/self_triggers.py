@@ -61,7 +61,7 @@ class HotLoops:
     def ran(self, state: KeyState, written: list[Target], *, by_itself: bool, now: float) -> None:
         """Count a run: the objects that it created or changed, and whether its own writes were its only causes."""
         if not written:
-            # The echo of a write seldom causes another write at once: it ends no streak. Any other cause does.
+            # A run that was caused by its own write and writes nothing does not end a streak; any other cause does.
             if not by_itself:
                 state.streak = None
             return

@@ -9,11 +9,12 @@ An object is noted as it was when the run first saw it: what the run itself has 
 Secrets: values of confidential kinds are replaced by placeholders that say which value stood there. Where a value of a
 Secret that the run has read occurs in another object that it has read, the same placeholder stands there, so that a
 replay finds objects that fit together. Everything else is masked as in the history: what any run has read of a Secret,
-and values of fields that are named like a password, wherever they occur in the recording. This is done before a
-recording is made, because a recording is kept, shown and exported without another look.
+and values of fields that are named like a password, wherever they occur in the recording; except the name of an object
+that the run has read (``credentials: my-secret``), which is public, and by which a replay finds the object. This is
+done before a recording is made, because a recording is kept, shown and exported without another look.
 """
 
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any, Final
@@ -21,6 +22,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from steersman.controller.recording.secret_learning import secrets_in
 from steersman.errors import DecodeError, TransportError
 from steersman.history.differences import is_confidential_name
 from steersman.history.recordings import RecordedWrite, Recording
@@ -148,6 +150,7 @@ def recording_of(
     """Return the recording of a run without secrets; of managed fields only what ``manager`` has applied is kept."""
     inputs = list(notes.documents())
     states = {_key_of(document): document for document, _ in inputs}
+    masking.keep_names(document for document, _ in inputs)
     for document, is_hidden in [*inputs, *_bodies(notes)]:
         masking.learn(document, is_confidential=is_hidden)
     writes = [_write_of(request, response, states, masking) for request, response in notes.sent()]
@@ -297,18 +300,32 @@ class Masking:
         self._placeholders: dict[str, str] = {}
         #: Texts that are masked everywhere: the same values, and those of fields that are named like a password.
         self._hidden: set[str] = set()
+        #: Names of objects, which are public.
+        self._names: set[str] = set()
         for name, value in values:
             self._hide(name, value)
 
     def learn(self, document: Any, *, is_confidential: bool) -> None:
         """Remember what has to be replaced: values of a confidential object, and of fields named like a password."""
-        if is_confidential and isinstance(document, dict):
-            for name, value in _secret_values(document):
+        if is_confidential:
+            for name, value in secrets_in(document):
                 self._hide(name, value)
             return
         for name, one in _named_values(document):
-            if is_confidential_name(name) and one.__class__ is str and len(one) >= REMEMBERED:
+            if (
+                is_confidential_name(name)
+                and one.__class__ is str
+                and len(one) >= REMEMBERED
+                and one not in self._names
+            ):
                 self._hidden.add(one)
+
+    def keep_names(self, documents: Iterable[JsonObject]) -> None:
+        """Keep the names of these objects also in fields that are named like a password: `credentials: my-secret`."""
+        for document in documents:
+            key = _key_of(document)
+            if key is not None:
+                self._names.add(key[-1])
 
     def _hide(self, name: str, value: bytes) -> None:
         if len(value) >= SHORTEST:
@@ -365,31 +382,23 @@ class Masking:
             return self._text(value, placeholders)
         if value.__class__ is list:
             return [self._masked(one, placeholders) for one in value]
+        if value.__class__ is int or value.__class__ is float:
+            masked = self._text(str(value), placeholders)
+            return value if masked == str(value) else masked
         if value.__class__ is not dict:
             return value
         hides_value = _is_named_confidentially(value)
         return {
             self._text(name, placeholders): MASK
-            if one.__class__ is str and (is_confidential_name(name) or (hides_value and name == _VALUE))
+            if one.__class__ is str
+            and one not in self._names
+            and (is_confidential_name(name) or (hides_value and name == _VALUE))
             else self._name(one, placeholders)
             if one.__class__ is str and name in _NAMES
             else self._masked(one, placeholders)
             for name, one in value.items()
             if name != _LAST_APPLIED
         }
-
-
-def _secret_values(document: JsonObject) -> Iterator[tuple[str, bytes]]:
-    """Yield the values of a Secret, or of a patch of one, with their names."""
-    for part in ("data", "stringData"):
-        values = document.get(part)
-        for name, text in values.items() if isinstance(values, dict) else ():
-            if not isinstance(text, str):
-                continue
-            try:
-                yield name, b64decode(text, validate=True) if part == "data" else text.encode("utf-8", "surrogatepass")
-            except ValueError:
-                continue
 
 
 def _named_values(value: Any) -> Iterator[tuple[str, Any]]:

@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 #: Reads, writes, events and conditions of one run that are kept; a run that does more is not explained by its details.
 _KEPT = 32
-_CONDITIONS = "conditions"
+_CONDITIONS, _STATUS = "conditions", "status"
 _NO_REQUEST = (0.0, 0.0)
 _NO_CHANGES: tuple[tuple[FieldChange, ...], int] = ((), 0)
 
@@ -263,13 +263,15 @@ def _read_of(note: _ReadNote) -> Read:
 def _write_of(note: _WriteNote, mask: Mask) -> WriteRecord:
     changes, more = _NO_CHANGES
     if note.before is not None and note.after is not None:
-        changes, more = _differences(note.before, note.after, mask)
+        # A write cannot have changed a status that is a subresource: its controller did, since the cache was read.
+        others = _STATUS if _STATUS in note.resource.subresources else ""
+        changes, more = _differences(note.before, note.after, mask, others)
     return WriteRecord(note.verb, named(note.resource.gvk, note.key), note.version, changes, more, "", *note.request)
 
 
-def _differences(before: bytes, after: bytes, mask: Mask) -> tuple[tuple[FieldChange, ...], int]:
+def _differences(before: bytes, after: bytes, mask: Mask, others: str) -> tuple[tuple[FieldChange, ...], int]:
     try:
-        return object_changes(before, after, mask)
+        return object_changes(before, after, mask, without=others)
     except (MsgspecError, RecursionError):
         return _NO_CHANGES
 

@@ -1,12 +1,14 @@
 """`SecretLearningTransport`: learns the contents of Secrets that an operator reads or writes by its client.
 
 ``ctx.get`` and ``ctx.apply`` register the Secrets that they see with their run. Requests of ``ctx.client`` do not pass
-there, so they are noticed here, on their way, before any text can quote them.
+there, so they are noticed here, on their way, before any text can quote them. What a Secret contains is read here only,
+from objects, documents and patches.
 """
 
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from steersman.errors import DecodeError
 from steersman.history.redaction import SecretMemory
@@ -37,43 +39,66 @@ class SecretLearningTransport(TransportWrapper):
 
 
 def secret_values(body: bytes) -> list[bytes]:
-    """Return the values of the Secrets in a body: an object, a list, a merge patch or a JSON patch."""
+    """Return the values of the Secrets in a body."""
     try:
         document = decode_json(body)
     except DecodeError:
         return []
+    return [value for _, value in secrets_in(document)]
+
+
+def secrets_in(document: object) -> Iterator[tuple[str, bytes]]:
+    """Yield the values of Secrets with their names, from an object, a list, a merge patch or a JSON patch."""
     if isinstance(document, list):
-        return [value for operation in document if isinstance(operation, dict) for value in _patched(operation)]
-    if not isinstance(document, dict):
-        return []
-    items = document.get("items")
-    return [value for one in (items if isinstance(items, list) else [document]) for value in values_of(one)]
+        for operation in document:
+            if isinstance(operation, dict):
+                yield from _patched(operation)
+    elif isinstance(document, dict):
+        items = document.get("items")
+        for one in items if isinstance(items, list) else [document]:
+            yield from _named_values_of(one)
 
 
 def values_of(secret: object) -> Iterator[bytes]:
-    """Yield the values of one Secret; what is not one has none."""
+    """Yield the values of one Secret as a document; what is not one has none."""
+    return (value for _, value in _named_values_of(secret))
+
+
+def contents_of(secrets: Iterable[Any]) -> Iterator[tuple[str, bytes]]:
+    """Yield the values of Secrets as objects, with their names."""
+    for secret in secrets:
+        yield from (secret.data or {}).items()
+        for name, text in (secret.string_data or {}).items():
+            yield name, _text_bytes(text)
+
+
+def _named_values_of(secret: object) -> Iterator[tuple[str, bytes]]:
     if not isinstance(secret, dict):
         return
     for part in ("data", "stringData"):
         values = secret.get(part)
-        for value in values.values() if isinstance(values, dict) else ():
-            yield from _value(part, value)
+        for name, value in values.items() if isinstance(values, dict) else ():
+            yield from _value(part, str(name), value)
 
 
-def _patched(operation: JsonObject) -> Iterator[bytes]:
+def _patched(operation: JsonObject) -> Iterator[tuple[str, bytes]]:
     """Yield what an operation of a JSON patch sets: one value, all of them, or the whole object."""
     _, part, *rest = f"{operation.get('path', '')}/".split("/")
     value = operation.get("value")
     if part in ("data", "stringData"):
-        yield from _value(part, value) if rest and rest[0] else values_of({part: value})
+        yield from _value(part, rest[0], value) if rest and rest[0] else _named_values_of({part: value})
     else:
-        yield from values_of(value)
+        yield from _named_values_of(value)
 
 
-def _value(part: str, value: object) -> Iterator[bytes]:
+def _value(part: str, name: str, value: object) -> Iterator[tuple[str, bytes]]:
     if not isinstance(value, str):
         return
     try:
-        yield b64decode(value) if part == "data" else value.encode("utf-8", "surrogatepass")
+        yield name, b64decode(value) if part == "data" else _text_bytes(value)
     except (NotBase64, ValueError):
         return
+
+
+def _text_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

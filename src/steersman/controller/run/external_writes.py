@@ -26,6 +26,21 @@ class CarryOut(Protocol):
         """Call ``work`` and return its result."""
 
 
+class ExternalWriter(Protocol):
+    """Carries out writes to one other system: `Context.external_writer`, or `without_fence`.
+
+    Clients of other systems take one, so that they depend on nothing else.
+    """
+
+    async def __call__(self, description: str, write: Callable[[], Awaitable[T]], /) -> T:
+        """Call ``write`` and return its result, if this process leads; ``description`` must not contain secrets."""
+
+
+async def without_fence(description: str, write: Callable[[], Awaitable[T]], /) -> T:  # noqa: ARG001 - an ExternalWriter
+    """Call ``write`` and return its result: an `ExternalWriter` for tools and tests, which have no leader election."""
+    return await write()
+
+
 #: Called when a write has ended, with its system, description, result and seconds; must neither block nor raise.
 OnEnded: TypeAlias = Callable[[str, str, WriteResult, float], None]
 

@@ -3,6 +3,7 @@
 The record of a run that simply succeeded is made when it is needed, from a `Draft`; any other at once.
 """
 
+import logging
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
@@ -10,11 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from steersman.controller.keys.key_state import KeyState, ReconcileRequest
+from steersman.controller.options import ControllerOptions
 from steersman.controller.recording.failure_text import cut, failure_text
-from steersman.controller.recording.run_trace import TraceNotes, named, plain_text
+from steersman.controller.recording.run_notes import Masking, recording_of
+from steersman.controller.recording.run_trace import TraceNotes, name_of, named, plain_text
 from steersman.controller.reports.causes import Cause
 from steersman.controller.reports.outcome import Done, Failed, GaveUp, Outcome, Outdated, Paused, RetryLater, Waiting
 from steersman.controller.run.run_record import RunRecord
+from steersman.errors import text_of
 from steersman.history.differences import Mask
 from steersman.history.records import (
     MALFORMED,
@@ -29,9 +33,11 @@ from steersman.history.records import (
 )
 from steersman.history.redaction import Redactor, SecretMemory
 from steersman.informer.record import Record
-from steersman.objects.resource import resource_of
+from steersman.objects.resource import KubeObject, resource_of
 
 P = TypeVar("P", CauseRecord, Read, WriteRecord)
+
+_log = logging.getLogger("steersman.controller")
 
 _NOTHING_NEXT = Next()
 #: Bytes of a draft itself, with the values of its notes.
@@ -122,6 +128,53 @@ class RunEnd(Struct, frozen=True):
             is_panic=end.error is not None and not isinstance(end.error, Exception),
         )
         return _with_details(head, self.request.causes, run.trace.notes(), redactor)
+
+
+class RunRecorder:
+    """Adds the runs of one controller to the history, to the recordings and to a trace."""
+
+    def __init__(self, options: ControllerOptions) -> None:
+        self._options = options
+
+    def span(self, obj: KubeObject, started: datetime) -> Any:
+        """Begin the span of a run, if there is a tracer."""
+        tracer = self._options.tracer
+        return None if tracer is None else tracer.begin(name_of(obj), started)
+
+    def record(self, ended: RunEnd, outcome: Outcome, timing: RunTiming) -> Reconcile | None:
+        """Add a run to the history; return its record unless that is made later.
+
+        The run is over: nothing that goes wrong here may fail or repeat it.
+        """
+        record: Reconcile | None = None
+        try:
+            draft = None if self._needs_records() else ended.draft(outcome, timing)
+            if draft is not None:
+                self._options.history.add_draft(draft)
+                return None
+            record = ended.record(outcome, timing)
+            self._options.history.add(record)
+            self._keep_recording(ended.run, record)
+        except Exception as error:  # noqa: BLE001 - see above
+            extra = {"controller": ended.controller, "key": str(ended.state.key), "error": text_of(error)}
+            _log.warning("a run is missing in the history", extra=extra)
+        if self._options.tracer is not None:
+            self._options.tracer.end(ended.span, record)
+        return record
+
+    def _needs_records(self) -> bool:
+        """Return whether the record of every run is used at once: by a recording, a span or the log."""
+        options = self._options
+        return options.recordings is not None or options.tracer is not None or _log.isEnabledFor(logging.DEBUG)
+
+    def _keep_recording(self, run: RunRecord[Any], reconcile: Reconcile) -> None:
+        """Keep what a run read and sent, if that was asked for."""
+        if self._options.recordings is None or run.notes is None or run.notes.is_too_much:
+            return
+        masking = Masking(run.redactor(), run.secret_values())
+        manager = self._options.client.field_manager
+        recording = recording_of(run.notes, reconcile, masking, operator=self._options.target, manager=manager)
+        self._options.recordings.add(recording)
 
 
 class Draft(Struct, frozen=True, gc=False):

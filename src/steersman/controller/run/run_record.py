@@ -1,6 +1,6 @@
 """`RunRecord`: what one run did and asked for. `Context` fills it for the controller; authors do not see it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from steersman.client.interfaces import Written
@@ -8,6 +8,7 @@ from steersman.clock import Clock
 from steersman.controller.keys.key_state import WatchedSelection
 from steersman.controller.recording.run_notes import RunNotes
 from steersman.controller.recording.run_trace import RunTrace, name_of
+from steersman.controller.recording.secret_learning import contents_of
 from steersman.controller.reports.writes import Target, Write, target_of
 from steersman.controller.run.environment import Caches, covers, is_secret
 from steersman.controller.run.status_draft import READY
@@ -86,14 +87,11 @@ class RunRecord(Generic[K]):
         secrets = [obj for obj in objects if is_secret(type(obj))]
         if secrets:
             self._secrets += secrets
-            self.memory.learn(_contents(secrets))
+            self.memory.learn(value for _, value in contents_of(secrets))
 
     def secret_values(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the values of the Secrets that this run has read or written, with their names."""
-        for secret in self._secrets:
-            yield from (secret.data or {}).items()
-            for name, text in (secret.string_data or {}).items():
-                yield name, text.encode("utf-8", "surrogatepass")
+        """Return the values of the Secrets that this run has read or written, with their names."""
+        return contents_of(self._secrets)
 
     @property
     def has_read_secrets(self) -> bool:
@@ -104,7 +102,7 @@ class RunRecord(Generic[K]):
         """Return what masks the contents of Secrets in texts about this run; ``None`` if the process knows none."""
         if not self.memory.has_values:
             return None
-        return Redactor(self.memory, _contents(self._secrets), about=self.name)
+        return Redactor(self.memory, (value for _, value in self.secret_values()), about=self.name)
 
     def mask(self, text: str) -> str:
         """Return a text without the contents of Secrets."""
@@ -150,10 +148,3 @@ class RunRecord(Generic[K]):
         if changed:
             self.changed.append(target)
         self._on_write(target, write, store, changed=changed)
-
-
-def _contents(secrets: Iterable[Any]) -> Iterator[bytes]:
-    """Yield the values of Secrets."""
-    for secret in secrets:
-        yield from (secret.data or {}).values()
-        yield from (text.encode("utf-8", "surrogatepass") for text in (secret.string_data or {}).values())

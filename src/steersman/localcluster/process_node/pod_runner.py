@@ -30,7 +30,7 @@ from steersman.localcluster.process_node.lifecycle.instant import Instant
 from steersman.localcluster.process_node.lifecycle.pod_lifecycle import PodLifecycle
 from steersman.localcluster.process_node.lifecycle.probe_watch import ProbeKind
 from steersman.localcluster.process_node.node_services import NodeServices
-from steersman.localcluster.process_node.pod_tokens import pod_tokens
+from steersman.localcluster.process_node.pod_tokens import PodTokens
 from steersman.localcluster.process_node.processes.spawning import base_environment
 from steersman.localcluster.process_node.status_writer import StatusWriter
 from steersman.protocol.options import DeleteOptions, Preconditions
@@ -55,7 +55,9 @@ class PodRunner:
         self.runs: dict[str, ContainerRun] = {}
         self._children: set[asyncio.Task[None]] = set()
         self._probes: dict[str, list[asyncio.Task[None]]] = {}
-        self._tokens: dict[str, dict[tuple[str, str], str]] = {}
+        self._tokens = PodTokens(services.client, services.clock)
+        #: Labels and annotations of which volumes were written.
+        self._described = (pod.labels, pod.annotations)
         #: The address that the pod is about to get, when all of it has ended.
         self._address_wanted = ""
         #: The grace of the deletion that was heeded last.
@@ -95,12 +97,14 @@ class PodRunner:
             if life.stage is Stage.NEW and life.trouble is not None:
                 life.due = now
         for run in self.runs.values():
-            # Content stays unchanged when the new state is impossible, as in a kubelet.
-            with contextlib.suppress(StartError):
-                self._volumes().refresh(
-                    run.context.container, run.context.mounts, self._tokens[run.context.container.name]
-                )
+            self._refresh_volumes(run)
         self._wakeup.set()
+
+    def _refresh_volumes(self, run: ContainerRun) -> None:
+        container = run.context.container
+        # Content stays unchanged when the new state is impossible, as in a kubelet.
+        with contextlib.suppress(StartError):
+            self._volumes().refresh(container, run.context.mounts, self._tokens.of(container.name))
 
     def logs_of(self, container: str) -> RunLogs:
         """Return where the logs of a container are."""
@@ -129,7 +133,7 @@ class PodRunner:
                 while not await self._step():
                     pass
                 for task in list(self._children):
-                    task.cancel()  # probes and hooks of what is no more
+                    task.cancel()  # probes and hooks of containers that have ended
         finally:
             for run in self.runs.values():
                 run.close()
@@ -143,6 +147,7 @@ class PodRunner:
             return False
         if self._address_wanted and not await self._move():
             return False
+        self._follow_changes()
         self._heed_deletion()
         for action in [] if self.life.was_over else self.life.decide(clock.monotonic()):
             self._do(action)
@@ -150,7 +155,11 @@ class PodRunner:
         is_written = await self._write_status()
         if is_over and is_written and (self.pod.is_deleting or self._writer.is_gone):
             return True
-        due = None if self.life.was_over else self.life.wakes_at(clock.monotonic())
+        for container in await self._tokens.renew(self.pod, [run.context.container for run in self.runs.values()]):
+            if container.name in self.runs:
+                self._refresh_volumes(self.runs[container.name])
+        wakes = [] if self.life.was_over else [self.life.wakes_at(clock.monotonic()), self._tokens.due(self.runs)]
+        due = min((at for at in wakes if at is not None), default=None)
         seconds = None if due is None else max(due - clock.monotonic(), 0.0)
         if not is_written:
             seconds = min(_AGAIN, seconds) if seconds is not None else _AGAIN
@@ -158,7 +167,7 @@ class PodRunner:
         return False
 
     async def _move(self) -> bool:
-        """Start again at another address, once nothing runs any more; return whether that is done."""
+        """Restart the pod with another address when its containers have stopped; return whether it was restarted."""
         if self.runs:
             await self._wakeup.wait()
             return False
@@ -167,6 +176,14 @@ class PodRunner:
         await self._write_status()
         self.life = self._begin(self.pod)
         return True
+
+    def _follow_changes(self) -> None:
+        """Apply what can change in a running pod: its deadline, and labels and annotations that it mounts."""
+        self.life.follow(self.pod)
+        if (described := (self.pod.labels, self.pod.annotations)) != self._described:
+            self._described = described
+            for run in self.runs.values():
+                self._refresh_volumes(run)
 
     def _heed_deletion(self) -> None:
         grace: float | None = None
@@ -284,7 +301,7 @@ class PodRunner:
         variables = environment(pod, container, self._services.inventory, self._around)
         home = self._directory.container(container.name) / "home"
         home.mkdir(mode=0o700, exist_ok=True)
-        self._tokens[container.name] = tokens = await pod_tokens(pod, container, self._services.client)
+        tokens = await self._tokens.request(pod, container)
         mounts = self._volumes().mount(container, variables, tokens)
         return ContainerContext(
             container=container,

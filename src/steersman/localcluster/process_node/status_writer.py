@@ -15,7 +15,7 @@ class StatusWriter:
 
     def __init__(self, pod: Pod, client: Client) -> None:
         self.pod = pod
-        #: Whether the API has it no more.
+        #: Whether the pod no longer exists on the API server.
         self.is_gone = False
         self._client = client
 

@@ -87,7 +87,7 @@ def _flag(text: str) -> bool:
 
 
 def _failure(text: str) -> JsonObject:
-    """Read how a pod fails: a reason for which its image cannot be had, ``CrashLoopBackOff``, or an exit code."""
+    """Parse how a pod fails: the reason of a failed image pull, ``CrashLoopBackOff``, or an exit code."""
     if text in PULL_FAILURES:
         return {"pull_failure": text}
     if text == CRASH:

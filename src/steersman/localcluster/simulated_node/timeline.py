@@ -18,7 +18,7 @@ _RUNTIME = "simulated://"
 
 @dataclass(frozen=True, slots=True)
 class TimelineStep:
-    """How a container stands, and when that changes by itself."""
+    """The state of a container, and when it changes by itself."""
 
     report: ContainerReport
     until: datetime | None = None

@@ -23,5 +23,5 @@ async def slow_start(count: int, make: Callable[[int], Awaitable[Any]]) -> BaseE
 async def _caught(work: Awaitable[Any], failures: list[BaseException]) -> None:
     try:
         await work
-    except Exception as error:  # noqa: BLE001 - given to the caller, who knows what it means
+    except Exception as error:  # noqa: BLE001 - returned to the caller
         failures.append(error)

@@ -38,7 +38,7 @@ def pod_from(template: PodTemplateSpec, *, prefix: str, labels: Mapping[str, str
 
 
 def is_finished(pod: Pod) -> bool:
-    """Return whether nothing of it will run again."""
+    """Return whether no container of the pod will run again."""
     return pod.status.phase in ("Succeeded", "Failed")
 
 

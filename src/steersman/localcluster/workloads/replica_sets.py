@@ -1,7 +1,7 @@
 """ReplicaSets: as many pods of a template as wanted."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from steersman.controller.context import Context
 from steersman.errors import Retry
@@ -20,6 +20,9 @@ from steersman.localcluster.workloads.pods import (
     selector_of,
 )
 from steersman.manager.operator import Operator
+from steersman.objects.resource import KubeObject
+
+O = TypeVar("O", bound=KubeObject)  # noqa: E741 - the owner
 
 #: How many pods one run makes or deletes at most.
 BURST = 500
@@ -36,9 +39,10 @@ async def reconcile(replica_set: ReplicaSet, ctx: Context[ReplicaSet]) -> None:
     """Create or delete pods until there are as many as wanted, and count them."""
     pods = await claimed(replica_set, ctx, Pod, selector_of(replica_set.spec.selector))
     active = [pod for pod in pods if is_active(pod)]
-    failure = None if replica_set.is_deleting else await _manage(replica_set, active, ctx)
+    spec = replica_set.spec
+    wanted = 1 if spec.replicas is None else spec.replicas
+    failure = None if replica_set.is_deleting else await manage_pods(replica_set, wanted, spec.template, active, ctx)
     now = ctx.now()
-    wanted = _wanted(replica_set)
     reason = "" if failure is None else "FailedCreate" if len(active) < wanted else "FailedDelete"
     replica_set.status = status_of(replica_set, pods, now, reason=reason, failure=failure)
     if failure is not None:
@@ -48,18 +52,16 @@ async def reconcile(replica_set: ReplicaSet, ctx: Context[ReplicaSet]) -> None:
         ctx.requeue_after(wait)
 
 
-def _wanted(replica_set: ReplicaSet) -> int:
-    return 1 if replica_set.spec.replicas is None else replica_set.spec.replicas
-
-
-async def _manage(replica_set: ReplicaSet, active: list[Pod], ctx: Context[ReplicaSet]) -> BaseException | None:
-    """Create or delete the difference to the wanted number; return the first failure."""
-    missing = _wanted(replica_set) - len(active)
-    template = replica_set.spec.template or PodTemplateSpec()
+async def manage_pods(
+    owner: O, wanted: int, template: PodTemplateSpec | None, active: list[Pod], ctx: Context[O]
+) -> BaseException | None:
+    """Create or delete the difference to the wanted number of pods; return the first failure."""
+    missing = wanted - len(active)
+    prefix = f"{owner.name}-"
 
     async def create(_: int) -> None:
         try:
-            pod = await ctx.create(pod_from(template, prefix=f"{replica_set.name}-"))
+            pod = await ctx.create(pod_from(template or PodTemplateSpec(), prefix=prefix))
         except Exception as error:
             ctx.event("FailedCreate", f"Error creating: {error}", kind="Warning")
             raise
@@ -79,7 +81,7 @@ async def _manage(replica_set: ReplicaSet, active: list[Pod], ctx: Context[Repli
 def status_of(
     replica_set: ReplicaSet, pods: list[Pod], now: datetime, *, reason: str = "", failure: BaseException | None = None
 ) -> ReplicaSetStatus:
-    """Return how a ReplicaSet stands with these pods, before what this run does about it shows."""
+    """Return the status of a ReplicaSet with these pods, without the changes of this run."""
     active = [pod for pod in pods if is_active(pod)]
     template = replica_set.spec.template
     labels = template.metadata.labels if template is not None and template.metadata is not None else {}

@@ -37,7 +37,7 @@ class Leadership:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(event.set)
 
-    # For everyone else.
+    # For readers of the state.
 
     @property
     def is_valid(self) -> bool:

@@ -6,6 +6,7 @@ current span, and because requests carry its context. Everything in it comes fro
     reconcile Site ──link──▶ the run whose write caused this one, or the run before it (retry, timer)
       ├─ apply ConfigMap a         requests to the API server, by their times in the record
       ├─ status Site a
+      ├─ GET dns.example.com       requests of ``ctx.http``, made while they are under way: they pass their context on
       └─ mongodb: add member a     writes to other systems
 
 Records have no secrets, so that spans have none.
@@ -14,6 +15,7 @@ Records have no secrets, so that spans have none.
 import logging
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import Token
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -24,6 +26,7 @@ from opentelemetry.trace import Span, SpanContext, SpanKind, StatusCode, TracerP
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from steersman.history.records import CauseType, ObjectName, Reconcile, Verb, WebhookCall
+from steersman.transport.services import ServiceCall
 from steersman.version import __version__
 
 #: Writes, and last runs of objects, to which later runs can be linked.
@@ -32,7 +35,9 @@ _REMEMBERED: Final = 10_000
 _LINKS: Final = 32
 #: Causes that come from the run before: they have no object.
 _OWN_CAUSES: Final = (CauseType.RETRY, CauseType.TIMER)
+#: The lowest HTTP status of a failure: of a review that we answer, and of an answer that we get.
 _FAILED_CALL: Final = 500
+_FAILED_ANSWER: Final = 400
 
 _log = logging.getLogger("steersman.manager")
 _propagator = TraceContextTextMapPropagator()
@@ -94,6 +99,38 @@ class Tracing:
         if call.status >= _FAILED_CALL:
             span.set_status(StatusCode.ERROR)
         span.end(_nanoseconds(call.started, call.seconds))
+
+    @contextmanager
+    def service_call(self, call: ServiceCall) -> Iterator[None]:
+        """Make the span of a request to an HTTP service, as a child of the current one, and pass its context on.
+
+        The path is not shown: the addresses of webhooks are secrets.
+        """
+        server = call.server
+        span = self._tracer.start_span(
+            f"{call.method} {server.host}",
+            kind=SpanKind.CLIENT,
+            start_time=_nanoseconds(call.clock.now()),
+            attributes={
+                "http.request.method": call.method,
+                "server.address": server.host,
+                "server.port": server.port,
+                "url.scheme": "https" if server.is_tls else "http",
+            },
+        )
+        _propagator.inject(call.headers, set_span_in_context(span))
+        try:
+            yield
+        except BaseException as error:
+            span.set_attribute("error.type", type(error).__name__)
+            span.set_status(StatusCode.ERROR, type(error).__name__)
+            raise
+        finally:
+            if call.status:
+                span.set_attribute("http.response.status_code", call.status)
+            if call.status >= _FAILED_ANSWER:
+                span.set_status(StatusCode.ERROR)
+            span.end(_nanoseconds(call.clock.now()))
 
     @staticmethod
     def headers() -> dict[str, str]:

@@ -86,7 +86,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """The peer asks whether anybody is there: send the same back."""
+    """A ping of the peer, which is answered with the same frame."""
 
     number: int
 

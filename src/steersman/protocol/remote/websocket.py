@@ -62,7 +62,7 @@ class WebSocket:
         return self._is_closed
 
     async def receive(self) -> bytes | None:
-        """Wait for a message; ``None`` when there will be none, also after nonsense. ``DecodeError`` for a huge one."""
+        """Wait for a message; ``None`` at the end or after invalid data. Raise ``DecodeError`` if it is too large."""
         while not self._messages:
             if self._is_closed:
                 return None

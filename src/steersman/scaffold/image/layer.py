@@ -35,7 +35,7 @@ class Layer:
     data: bytes = field(repr=False)
     #: The digest of the archive before it was compressed.
     diff_id: str
-    #: What it is, for the history of the image.
+    #: Description of the layer, for the history of the image.
     title: str
 
     @property

@@ -95,7 +95,7 @@ class _Unpacking:
         """Write the wanted files of one layer over those of the layers below."""
         try:
             with tarfile.open(fileobj=io.BytesIO(layer)) as archive:
-                # What a layer deletes is below it, not in it.
+                # A layer deletes files of the layers below it, not its own.
                 entries = archive.getmembers()
                 for path in map(_name, entries):
                     self._delete(path)

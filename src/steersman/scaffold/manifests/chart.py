@@ -39,7 +39,7 @@ _SCALARS: Final = {
 _BLOCK: Final = re.compile(r"^( *)([A-Za-z]+): '@values\.([A-Za-z.]+)@'$", re.MULTILINE)
 #: The end of an array, to which those of a value are added.
 _MORE: Final = re.compile(r"^( *)- '@more\.([A-Za-z.]+)@'$", re.MULTILINE)
-#: Fields of the shape that are values: in the objects there is nothing of them.
+#: Fields of the shape that are values of the chart, and so are not part of the objects.
 _OPEN: Final[Mapping[str, Any]] = {
     "args": (),
     "env": (),

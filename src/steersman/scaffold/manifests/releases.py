@@ -8,7 +8,7 @@ from steersman.schema.schema_diff import Change, breaking
 
 
 def release_changes(before: Iterable[JsonObject], after: Iterable[JsonObject]) -> dict[str, list[Change]]:
-    """Return the changes of each CRD by its name; a removed one breaks everyone who has objects of it."""
+    """Return the changes of each CRD by its name; a removed CRD breaks all users with objects of it."""
     new = {definition["metadata"]["name"]: definition for definition in after}
     found: dict[str, list[Change]] = {}
     for definition in before:

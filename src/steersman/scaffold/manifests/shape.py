@@ -27,7 +27,7 @@ RESOURCES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """Where and as what an operator runs."""
+    """How and where an operator is deployed."""
 
     image: str
     namespace: str

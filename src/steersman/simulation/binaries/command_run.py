@@ -28,7 +28,7 @@ from steersman.objects.resource import Unstructured
 from steersman.simulation.binaries.comparison import compared
 from steersman.simulation.binaries.elections import end_terms, without_elections
 from steersman.simulation.binaries.gateway import CommandConnection, CommandNetwork, Gateway
-from steersman.simulation.binaries.program import OperatorExited, Program, ProgramLog, started, stop
+from steersman.simulation.binaries.program import OperatorExited, Program, ProgramLog, is_running, started, stop
 from steersman.simulation.binaries.simulated_pods import SimulatedPods
 from steersman.simulation.binaries.step_matching import StepMatcher, same_view
 from steersman.simulation.binaries.traffic import Traffic
@@ -43,6 +43,8 @@ from steersman.testing.crashes.scenarios import Scenario
 from steersman.testing.eventually import Condition
 from steersman.transport.in_memory import InMemoryTransport
 
+#: Seconds between two looks at a program that may be at rest.
+_LOOK_EVERY = 0.1
 #: Seconds before a program that ended by itself is started again: the first time, and at most.
 _FIRST_DELAY, _LONGEST_DELAY = 0.1, 5.0
 #: How often a program may end by itself in one run.
@@ -82,6 +84,8 @@ class CommandCluster(Cluster):
         self.at_rest: Callable[[], Awaitable[None]] = self.wait_quiet
         #: Ends faults that last, such as a silent watch.
         self.end_faults: Callable[[], object] = lambda: None
+        #: Whether the program runs or waits for a processor.
+        self.is_running: Callable[[], bool] = lambda: False
 
     async def settle(self, *, within: float | None = None) -> None:
         """Wait until there is no traffic any more."""
@@ -112,10 +116,12 @@ class CommandCluster(Cluster):
     async def try_quiet(self, within: float) -> bool:
         """Wait until there was no traffic for some seconds; return whether that came in time."""
         until = self.clock.monotonic() + within
-        while (left := self.traffic.seconds_left(self.clock.monotonic())) > 0:
+        while (left := self.traffic.seconds_left()) > 0:
             if self.clock.monotonic() + left > until:
                 return False
-            await self.clock.sleep(left)
+            pause = min(left, _LOOK_EVERY)
+            await self.clock.sleep(pause)
+            self.traffic.look(pause, is_running=self.is_running())
         return True
 
     def _restless(self, now: float) -> str:
@@ -178,7 +184,7 @@ class _CommandRun:
             cluster.at_rest = lambda: self._at_rest(lifetimes)
             cluster.end_faults = self._end_faults
             # Before the task runs: there is no rest until the first process has sent a request.
-            self._traffic.expect(self._clock.monotonic())
+            self._traffic.expect()
             try:
                 async with background(self._keep_running(), name="operator"):
                     await self._play()
@@ -246,7 +252,7 @@ class _CommandRun:
 
     async def _restart(self, view: View | None) -> None:
         self._next_view = view
-        self._traffic.expect(self._clock.monotonic())
+        self._traffic.expect()
         if self._connection is not None:
             self._connection.crash()
         await self._cluster.eventually(lambda: not self._traffic.is_expecting, message="the operator sends no request")
@@ -272,15 +278,16 @@ class _CommandRun:
         """Run one process to its end; return whether that was planned."""
         self._gateway.admit(connection, self._kubeconfig)
         executable = self._setup.program.with_values(self._kubeconfig)
-        self._traffic.expect(self._clock.monotonic())
+        self._traffic.expect()
         async with started(executable, self._processes, self.log) as process:
             self._connection = connection
+            self._cluster.is_running = lambda: is_running(process.pid)
             code = await self._code_or_fault(process, connection)
             if code is None and not connection.is_cut:
                 await stop(process, self._clock)
         connection.crash()
         self._traffic.forget_requests()
-        self._traffic.expect(self._clock.monotonic())
+        self._traffic.expect()
         end_terms(self._cluster.server)
         if code is not None:
             self._note_exit(code)

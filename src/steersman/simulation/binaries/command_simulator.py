@@ -68,6 +68,10 @@ class Choice:
     def __post_init__(self) -> None:
         if self.parallel < 1:
             raise ConfigError(f"--jobs {self.parallel}: at least one plan has to run at a time")
+        # Mistakes are reported now, not after the undisturbed runs.
+        kinds_of(self.faults)
+        for plan in self.plans:
+            parse_plan(plan)
 
 
 def simulate_command(setup: CommandSetup, choice: Choice, *, on_progress: Progress = lambda *_: None) -> CommandReport:
@@ -95,7 +99,7 @@ def kinds_of(names: Iterable[str]) -> list[FaultKind]:
         wanted |= set(USUAL)
     known = {*KINDS, "all", "usual", *(kind.number for kind in KINDS.values())}
     if unknown := sorted(wanted - known):
-        raise ConfigError(f"unknown faults {', '.join(unknown)}; known are usual, all, {', '.join(KINDS)}")
+        raise ConfigError(f"{unknown[0]!r} is not a kind of fault: pass usual, all, F1 to F14, or {', '.join(KINDS)}")
     if refused := sorted(wanted & IMPOSSIBLE):
         raise ConfigError(f"{', '.join(refused)} cannot be injected into a program")
     return [

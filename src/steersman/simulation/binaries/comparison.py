@@ -10,7 +10,7 @@ from typing import Any
 from steersman.json_types import JsonObject
 from steersman.simulation.binaries.elections import is_election_object
 
-#: Kinds with which controllers of the cluster remember how they came to where they are.
+#: Kinds in which controllers of the cluster record past states.
 _BOOKKEEPING = frozenset({"ControllerRevision"})
 #: Keys by which items of a list are told apart.
 _NAMES = ("name", "type")

@@ -1,7 +1,7 @@
 """Whether a write would change anything: the server is asked with a dry run.
 
 Many operators write every object in every reconcile. Most of these writes change nothing, their number depends on how
-often a program happens to be woken, and a fault at one of them teaches nothing. They are no steps.
+often a program happens to be woken, and a fault at one of them teaches nothing. So they do not count as steps.
 """
 
 from collections.abc import Coroutine

@@ -1,4 +1,4 @@
-"""What belongs to the election of a leader: it goes on forever, so it is no traffic, no step, and not compared.
+"""Recognises leader election: it never ends, so it counts neither as traffic nor as a step, and is not compared.
 
 Today programs elect their leader with a Lease. Older ones keep the record in an annotation of a ConfigMap or of
 Endpoints.
@@ -16,7 +16,7 @@ from steersman.simulation.network.exchanges import Collected, Frame
 _ANNOTATION = "control-plane.alpha.kubernetes.io/leader"
 _RECORDS = frozenset({"configmaps", "endpoints"})
 _LEASES = "leases.coordination.k8s.io"
-#: The Leases of nodes are no elections.
+#: Leases of nodes do not belong to an election.
 _NODES = "kube-node-lease"
 
 

@@ -124,7 +124,7 @@ class Gateway:
         if accepts_any_version(request):
             self.listed_in_any_version.add(path)
         self._traffic.begin(self._clock.monotonic(), f"{request.method} {path}")
-        return _NotedExchange(exchange, lambda: self._traffic.end(self._clock.monotonic()))
+        return _NotedExchange(exchange, self._traffic.end)
 
     def _observe(self, event: Event) -> None:
         if event.resource not in _ENDLESS and not is_election_record(event.resource, event.record):

@@ -92,6 +92,19 @@ async def started(executable: Executable, processes: Processes, log: ProgramLog)
         processes.ended(process)
 
 
+def is_running(pid: int) -> bool:
+    """Return whether a thread of a process runs or waits for a processor; false where the system does not tell."""
+    try:
+        return any(_state(file.read_bytes()) == b"R" for file in Path(f"/proc/{pid}/task").glob("*/stat"))
+    except OSError:  # it ended meanwhile
+        return False
+
+
+def _state(stat: bytes) -> bytes:
+    """Return the state in a line of proc(5): the letter after the name, which is in parentheses."""
+    return stat[stat.rfind(b")") + 2 :][:1]
+
+
 async def stop(process: LocalProcess, clock: Clock) -> None:
     """Ask a process to stop, as a kubelet does; one that does not is killed when its block ends."""
     process.signal("SIGTERM")

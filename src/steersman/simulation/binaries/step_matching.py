@@ -38,7 +38,7 @@ class StepMatcher:
 
 
 def identity(step: Step) -> tuple[str, ...]:
-    """Return what a step is, whenever it comes."""
+    """Return the identity of a step, independent of its position in the run."""
     match step:
         case WriteStep():
             return ("write", step.method, step.target)
@@ -49,7 +49,7 @@ def identity(step: Step) -> tuple[str, ...]:
 
 
 def occurrence(steps: Iterable[Step], step: Step) -> Occurrence:
-    """Return what a step is, and which one of those that are the same."""
+    """Return the identity of a step, and its number among the steps with the same identity."""
     same = identity(step)
     return same, sum(1 for one in steps if one.number <= step.number and identity(one) == same)
 

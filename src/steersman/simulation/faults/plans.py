@@ -1,4 +1,4 @@
-"""Which faults to try: every kind at every step of a recorded run. Pure: no event loop, no chance.
+"""Which faults to try: every kind at every step of a recorded run. Pure: no event loop, no randomness.
 
 A fault is written as ``kind@place:number``, such as ``crash-after@write:3``; one that lasts until a later event has
 ``..count`` behind it, and one that shows an old state names the version. A plan is one fault, or several with `` + ``
@@ -98,7 +98,9 @@ def _parse_fault(text: str) -> Fault:
     found = _FAULT.fullmatch(text)
     kind = KINDS.get(found["kind"]) if found is not None else None
     if found is None or kind is None or kind.place != found["place"] or found["number"] == "0":
-        raise ConfigError(f"{text!r} is not a fault: write it as 'crash-after@write:3'; kinds: {', '.join(KINDS)}")
+        raise ConfigError(
+            f"{text!r} is not a plan: write it as 'crash-after@write:3'; kinds of faults: {', '.join(KINDS)}"
+        )
     view = None
     if found["view"]:
         collection, _, version = found["view"].rpartition("@")
@@ -111,7 +113,7 @@ def chosen_kinds(names: Iterable[str] | str) -> list[FaultKind]:
     wanted = [names] if isinstance(names, str) else list(names)
     known = {*KINDS, "all", *(kind.number for kind in KINDS.values())}
     if unknown := [name for name in wanted if name not in known]:
-        raise ConfigError(f"unknown faults {', '.join(unknown)}; known are all, {', '.join(KINDS)}")
+        raise ConfigError(f"{unknown[0]!r} is not a kind of fault: pass all, F1 to F14, or {', '.join(KINDS)}")
     return [
         kind
         for kind in KINDS.values()

@@ -380,7 +380,7 @@ _LOSSES: dict[str, Callable[[Connection, InterceptedExchange], None]] = {
     "no-response": lambda *_: None,
     "leader-cut-off": Connection._lose_all,  # noqa: SLF001 - its own table
 }
-#: The request is carried out; what becomes of its response.
+#: The request is carried out; these handle its response.
 _RESPONSES: dict[str, Callable[[Connection, InterceptedExchange, Response], None]] = {
     "crash-after": lambda connection, *_: connection.crash(),
     "leader-crash": lambda connection, *_: connection.crash(),

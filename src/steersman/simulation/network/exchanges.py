@@ -1,4 +1,4 @@
-"""What becomes of a response, and of a stream of events, on the way from the server to the operator."""
+"""Intercepts responses, and streams of events, on the way from the server to the operator."""
 
 from collections.abc import Callable, Iterator
 

@@ -10,7 +10,7 @@ from steersman.simulation.operations.sequences import OperationSequence
 from steersman.simulation.oracles.judge import Finding
 from steersman.simulation.reports.report import plural
 
-#: How many failures are told in full.
+#: Number of failures that are described in full.
 _MOST_TOLD = 5
 
 

@@ -9,9 +9,9 @@ from steersman.simulation.faults.recording import Recording, WriteStep
 from steersman.simulation.oracles.judge import Finding, Reference
 from steersman.simulation.runs.run import Outcome
 
-#: How many writes after a fault are told.
+#: Number of writes after a fault that are listed.
 _MOST_WRITES = 8
-#: How many reconciles are told.
+#: Number of reconciles that are listed.
 _MOST_RECONCILES = 4
 
 

@@ -13,7 +13,7 @@ from steersman.simulation.oracles.judge import Finding, Reference
 from steersman.simulation.reports.explanation import explain
 from steersman.simulation.runs.run import Outcome
 
-#: How many failures are told in full.
+#: Number of failures that are described in full.
 _MOST_TOLD = 5
 
 

@@ -1,4 +1,4 @@
-"""Instances of an operator: made afresh for each life, run until they crash or stop, and started again.
+"""Instances of an operator: each is created without old state, runs until it crashes or stops, and is replaced.
 
 An instance remembers nothing of the one before. An operator that a module holds is imported once more for each; one
 that a function makes is made by it.
@@ -59,7 +59,7 @@ class OperatorFactory:
 
     @property
     def can_replicate(self) -> bool:
-        """Whether two instances can live at the same time: a module can be imported afresh for only one of them."""
+        """Whether two instances can live at the same time: a module can be imported again for only one of them."""
         return self._function is not None
 
     def original(self) -> Operator:

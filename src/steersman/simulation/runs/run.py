@@ -1,10 +1,11 @@
 """One run of a scenario under a plan, and what is known of it afterwards."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 from steersman.apiserver.storage.history import Event
+from steersman.apiserver.storage.record import Record
 from steersman.concurrency import background
 from steersman.controller.reports.failures import ReconcileFailure
 from steersman.errors import Conflict, NotFound
@@ -19,7 +20,7 @@ from steersman.simulation.runs.instances import OperatorFactory, Replica
 from steersman.simulation.runs.recreation import Recreation
 from steersman.simulation.runs.world import World
 from steersman.testing.crashes.change_counts import ChangeCounts, Counts
-from steersman.testing.crashes.end_state import LEFT_OUT, end_state
+from steersman.testing.crashes.end_state import LEFT_OUT, end_state, records_of
 from steersman.testing.crashes.scenarios import Scenario
 
 #: Virtual seconds after the scenario in which whatever was begun may end: longer than an informer needs to give up a
@@ -42,6 +43,8 @@ class Outcome:
     struck: list[Fault]
     #: The objects of the cluster, each as normalised text.
     state: list[str] = field(default_factory=list)
+    #: Objects that are left although all of their owners are gone.
+    orphans: list[str] = field(default_factory=list)
     #: How often each object was created, updated and deleted.
     changes: Counts = field(default_factory=dict)
     failures: list[ReconcileFailure] = field(default_factory=list)
@@ -139,6 +142,7 @@ class _Run:
         except Exception as error:  # noqa: BLE001 - whatever a scenario raises under a fault is a result
             outcome.error = error
         outcome.state = end_state(cluster.server, self._world.known, untouched)
+        outcome.orphans = self._lifetimes.orphans(records_of(cluster.server))
         outcome.changes = changes.counts()
         outcome.destroyed = self._lifetimes.destroyed
         outcome.violations, outcome.deposed_writes = self._violations, self._network.deposed_writes
@@ -210,7 +214,7 @@ class _Run:
 
 
 class Lifetimes:
-    """Follows which objects exist, and finds two kinds of them.
+    """Follows which objects exist, and finds three kinds of them.
 
     Stillborn are those that were created after their owner was gone, and which the garbage collector takes right away:
     an operator whose cache still has a deleted owner creates them until it hears of the deletion. That is unavoidable
@@ -218,6 +222,9 @@ class Lifetimes:
 
     Destroyed are those that existed at a rest and were deleted because of a stale read. What a stale read created and
     the present state took away again is harmless.
+
+    Orphans are those that are left at the end although all of their owners are gone. The garbage collector deletes
+    them, so what is left has a finalizer that nothing removes, or an owner of a kind that is not served.
     """
 
     def __init__(self, known: Mapping[str, int]) -> None:
@@ -245,6 +252,14 @@ class Lifetimes:
         self._present.add(record.uid)
         if event.type == "ADDED" and record.owner_uids and self._present.isdisjoint(record.owner_uids):
             self._stillborn.add(record.uid)
+
+    def orphans(self, records: Iterable[Record]) -> list[str]:
+        """Return those of some records whose owners are gone."""
+        return [
+            f"{record.decode()['kind']} {record.path}"
+            for record in records
+            if record.owner_uids and self._present.isdisjoint(record.owner_uids)
+        ]
 
     def without_stillborn(self, document: JsonObject) -> JsonObject | None:
         """Return an object as it is counted; ``None`` if it does not count."""

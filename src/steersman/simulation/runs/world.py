@@ -88,7 +88,7 @@ async def _nothing() -> None:
 
 
 class World:
-    """The server, the clock and the chance of all runs of one operator."""
+    """The server, the clock and the randomness of all runs of one operator."""
 
     def __init__(self, operator: Operator) -> None:
         self.clock = SimulatedClock()

@@ -26,7 +26,7 @@ class Place:
     no_defaults: str = ""
 
     def inner(self, step: str) -> "Place":
-        """Return the place of a schema inside."""
+        """Return the place of a schema that this one contains."""
         return replace(self, path=f"{self.path}.{step}", is_root=False)
 
 

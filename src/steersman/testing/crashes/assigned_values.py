@@ -25,6 +25,8 @@ def assigned_values(document: JsonObject) -> Iterator[Assigned]:
             status = document.get("status") or {}
             addresses = [status.get("podIP"), *(entry.get("ip") for entry in status.get("podIPs") or ())]
             yield from ((address, "podIP") for address in addresses if address)
+            names = (volume.get("name", "") for volume in (document.get("spec") or {}).get("volumes") or ())
+            yield from ((name, "token volume") for name in names if name.startswith("kube-api-access-"))
         case "v1", "Secret" if document.get("type") == _TOKEN_TYPE:
             for key, value in (document.get("data") or {}).items():
                 if key != "namespace":

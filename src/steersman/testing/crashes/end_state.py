@@ -39,12 +39,12 @@ def as_it_is(document: JsonObject) -> JsonObject:
 
 def versions_of(server: ApiServer) -> dict[str, int]:
     """Return the resource version of every object of a server, keyed by uid."""
-    return {record.uid: record.version for record in _records(server)}
+    return {record.uid: record.version for record in records_of(server)}
 
 
 def end_state(server: ApiServer, known: Mapping[str, int], normalise: Normalise = as_it_is) -> list[str]:
     """Return every object that was created or changed since ``known``, as text, in a stable order."""
-    fresh = [record for record in _records(server) if known.get(record.uid) != record.version]
+    fresh = [record for record in records_of(server) if known.get(record.uid) != record.version]
     # Each object is decoded twice, because `normalise` may change it.
     documents = (normalise(record.decode()) for record in fresh)
     return normalised_texts(filter(None, documents), [record.decode() for record in fresh])
@@ -71,7 +71,8 @@ def _lines(objects: list[str]) -> list[str]:
     return [line for one in objects for line in one.splitlines()]
 
 
-def _records(server: ApiServer) -> Iterator[Record]:
+def records_of(server: ApiServer) -> Iterator[Record]:
+    """Yield every object of a server whose end is compared."""
     store = server.objects.store
     for resource in store.resources():
         if resource not in LEFT_OUT:

@@ -94,7 +94,7 @@ class ImportedOperator:
         return tuple(_holders(self.original, self.packages))
 
     def _check(self, operator: Operator) -> None:
-        """Reject an operator to which something was added that importing it again does not add."""
+        """Reject an operator that was extended after its import: importing it again would lose the additions."""
         before = [one.name for one in self.original.reconcilers]
         after = [one.name for one in operator.reconcilers]
         if sorted(before) != sorted(after):

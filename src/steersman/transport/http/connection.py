@@ -17,7 +17,7 @@ from steersman.transport.limits import Limits
 
 _SWITCHING_PROTOCOLS = 101
 _FIRST_FINAL_STATUS = 200
-#: Lower-case text of header names as they came: the same dozen names come with every answer.
+#: Lower-case text of header names as received: responses have the same few again and again.
 _NAMES: dict[bytes, str] = {}
 _MOST_NAMES = 1024
 

@@ -28,7 +28,7 @@ class ClientCertificate(Struct, frozen=True):
 
 
 class TlsConfig(Struct, frozen=True, kw_only=True):
-    """Whom to trust and what to present."""
+    """The trusted CA and the client certificate."""
 
     #: A file, or PEM text; ``None`` trusts the system's CAs.
     ca: Path | str | None = None

@@ -29,7 +29,7 @@ from steersman.transport.stream import ResponseStream
 from steersman.version import __version__
 
 _UNAUTHORIZED = 401
-#: Every API server answers it, to everyone and at once, however busy it is; a refusal is an answer too.
+#: Every API server answers this path at once, without permissions and however busy it is; a rejection counts, too.
 _PING = Request("GET", "/livez")
 
 

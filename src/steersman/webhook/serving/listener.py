@@ -43,5 +43,9 @@ class WebhookListener(Protocol):
     def installs(self) -> bool:
         """Whether the configurations belong to this process: applied at its start and deleted at its end."""
 
+    @property
+    def checks_conversions(self) -> bool:
+        """Whether conversions are checked for losses at the start; not where the definitions were checked before."""
+
     def serving(self, app: App, client: Client, *, clock: Clock) -> AbstractAsyncContextManager[ServedWebhooks]:
         """Serve an app inside the block."""

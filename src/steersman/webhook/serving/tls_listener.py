@@ -29,6 +29,7 @@ class TlsListener:
     #: Returns the source of certificates; the client can store them in the cluster.
     certificates: Callable[[Client, Clock], CertificateSource]
     installs: bool = False
+    checks_conversions: bool = True
 
     @asynccontextmanager
     async def serving(self, app: App, client: Client, *, clock: Clock) -> AsyncIterator[ServedWebhooks]:

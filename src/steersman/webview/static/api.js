@@ -54,6 +54,9 @@ async function post(path, value) {
 /** Carry out an action; return the operator's sentence about it. */
 export const act = async (action) => (await post("actions", action)).done;
 
+/** Return what the operator would do, as if a text were applied, or paused objects were resumed; nothing is written. */
+export const plan = (request) => post("plan", request);
+
 /** Return what the API server objects to in a YAML text; nothing is written. */
 export const check = async (text) => (await post("check", { text })).problems;
 

@@ -10,6 +10,7 @@ import { KindsPage } from "./pages/kinds.js";
 import { ObjectPage } from "./pages/object.js";
 import { ObjectsPage } from "./pages/objects.js";
 import { OverviewPage } from "./pages/overview.js";
+import { PlanPage } from "./pages/plan.js";
 import { QueuesPage } from "./pages/queues.js";
 import { SettingsPage } from "./pages/settings.js";
 
@@ -18,6 +19,7 @@ const PAGES = [
   ["objects", "#/objects", "M4 6h16M4 12h16M4 18h10"],
   ["queues", "#/queues", "M4 7c0-1.7 3.6-3 8-3s8 1.3 8 3-3.6 3-8 3-8-1.3-8-3zm0 0v10c0 1.7 3.6 3 8 3s8-1.3 8-3V7M4 12c0 1.7 3.6 3 8 3s8-1.3 8-3"],
   ["api", "#/api", "M9 7l-5 5 5 5M15 7l5 5-5 5"],
+  ["plan", "#/plan", "M5 4h14v16H5zM9 9h6M12 6v6M9 16h6"],
   ["settings", "#/settings", "M4 8h9m5 0h2M4 16h2m5 0h9M13 8a2.5 2.5 0 1 0 5 0 2.5 2.5 0 1 0-5 0zM6 16a2.5 2.5 0 1 0 5 0 2.5 2.5 0 1 0-5 0z"],
 ];
 
@@ -27,10 +29,13 @@ const KEYS = [
   ["enter", "keys.open"],
   ["/", "keys.filter"],
   ["u", "keys.back"],
-  ["1 – 5", "keys.pages"],
+  ["1 – 9", "keys.pages"],
   ["esc", "keys.close"],
   ["?", "keys.help"],
 ];
+
+/** Return the pages that this operator has. */
+const pages = () => PAGES.filter(([name]) => name !== "plan" || live.plans);
 
 /** Return the page that an address names. */
 function route() {
@@ -84,7 +89,7 @@ class App extends Component {
       j: () => moveFocus(1),
       k: () => moveFocus(-1),
       u: () => (location.hash = "#/objects"),
-      ...Object.fromEntries(PAGES.map(([, href], index) => [index + 1, () => (location.hash = href)])),
+      ...Object.fromEntries(pages().map(([, href], index) => [index + 1, () => (location.hash = href)])),
     }[event.key];
     if (action && !event.defaultPrevented) {
       event.preventDefault();
@@ -105,7 +110,7 @@ class App extends Component {
         <header class="side">
           <a class="brand" href="#/" aria-label="Steersman"><${Wheel} /><span>Steersman</span></a>
           <nav aria-label=${t("nav.label")}>
-            ${PAGES.map(
+            ${pages().map(
               ([name, href, path]) => html`
                 <a key=${name} href=${href} aria-current=${(at.page === "object" ? "objects" : at.page) === name ? "page" : undefined}>
                   <svg viewBox="0 0 24 24" aria-hidden="true"><path d=${path} /></svg>
@@ -149,6 +154,8 @@ class App extends Component {
         return html`<${SettingsPage} language=${language} />`;
       case "api":
         return html`<${KindsPage} language=${language} />`;
+      case "plan":
+        return live.plans ? html`<${PlanPage} language=${language} />` : html`<${OverviewPage} language=${language} />`;
       case "new":
         return html`<${Editor} key=${at.query.toString()} query=${at.query} />`;
       default:
@@ -179,7 +186,7 @@ const Help = ({ close }) => html`
   <div class="veil" onClick=${close}>
     <div class="dialog" role="dialog" aria-modal="true" aria-label=${t("keys.title")}>
       <h2>${t("keys.title")}</h2>
-      <dl>${KEYS.map(([key, text]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${t(text)}</dd></div>`)}</dl>
+      <dl>${KEYS.map(([key, text]) => html`<div key=${key}><dt><kbd>${key.replace("9", pages().length)}</kbd></dt><dd>${t(text)}</dd></div>`)}</dl>
     </div>
   </div>
 `;

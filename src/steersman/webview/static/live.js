@@ -13,6 +13,8 @@ export const live = {
   heard: 0,
   overview: null,
   actions: [],
+  /** Whether plans can be made. */
+  plans: false,
   faults: [],
 };
 
@@ -65,6 +67,7 @@ async function loadActions() {
     const settings = await get("settings");
     live.actions = settings.actions;
     live.faults = settings.faults;
+    live.plans = settings.plans;
     notify("link");
   } catch {
     // The link has its own state; without actions the page is read-only.

@@ -417,6 +417,16 @@ def test_a_pod_that_is_active_for_too_long_fails() -> None:
     assert life.is_over
 
 
+def test_a_deadline_that_is_set_later_ends_the_pod() -> None:
+    """The field can be set and shortened in a running pod."""
+    life = life_of(plain("a"))
+    started(life)
+    life.follow(Pod(meta("p"), spec=PodSpec(containers=[plain("a")], active_deadline_seconds=5)))
+    assert life.wakes_at(0) == 5
+    assert important(life.decide(5)) == [SendSignal("a", "SIGTERM")]
+    assert life.failure == "DeadlineExceeded"
+
+
 def test_a_restarted_node_continues_counting_restarts() -> None:
     """The pod existed before; its containers ended with the node."""
     status = ContainerStatus(

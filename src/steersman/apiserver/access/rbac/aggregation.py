@@ -50,7 +50,7 @@ class Aggregation:
                 **({"rules": rules} if rules else {}),
             }
             obj = self._ownership.applied(served, live, config, MANAGER, time, force=True)
-            # Rules that are empty are written as none.
+            # Empty rules are written as null.
             self._objects.put(served, {**obj, "rules": obj.get("rules")})
 
 
@@ -59,7 +59,7 @@ def aggregated_rules(roles: dict[str, JsonObject]) -> dict[str, list[JsonObject]
     aggregated = [name for name, role in roles.items() if role.get("aggregationRule")]
     rules = {name: role.get("rules") or [] for name, role in roles.items()}
     changed: dict[str, list[JsonObject]] = {}
-    # Aggregated roles may be selected by others: at most as many rounds as there are such roles settle it. One after
+    # Aggregated roles may select each other, so this takes at most as many rounds as there are such roles. One after
     # the other, so that roles that select each other keep what they have instead of swapping it forever.
     for _ in range(len(aggregated) + 1):
         is_settled = True

@@ -3,6 +3,7 @@
 from steersman.apiserver.builtin.common.strategies import CreatesOnUpdate, ReturnsDeletedObject
 from steersman.apiserver.builtin.config.limit_ranges import default_limit_range
 from steersman.apiserver.builtin.config.secrets import SecretStrategy, default_secret
+from steersman.apiserver.builtin.config.service_accounts import ServiceAccountStrategy
 from steersman.apiserver.builtin.kind import BuiltinKind
 
 KINDS = (
@@ -24,7 +25,8 @@ KINDS = (
     BuiltinKind(
         "",
         "ServiceAccount",
-        strategy=ReturnsDeletedObject,
+        strategy=ServiceAccountStrategy,
+        warnings="config.service_accounts:service_account_warnings",
         columns="config.columns:SERVICE_ACCOUNT",
     ),
     BuiltinKind(

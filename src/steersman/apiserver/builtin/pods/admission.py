@@ -120,15 +120,20 @@ def _tolerates(toleration: Any, taint: str) -> bool:
     return (toleration.get("key") or taint) == taint and toleration.get("effect", "NoExecute") in ("NoExecute", "")
 
 
-def apply_limit_ranges(objects: ObjectStore, obj: JsonObject) -> None:
-    """Set missing requests and limits of containers; reject a pod outside the bounds."""
+def _limits(objects: ObjectStore, obj: JsonObject) -> list[JsonObject]:
     records = objects.records_of("limitranges", obj["metadata"].get("namespace", ""))
-    if not records:
-        return
-    limits = [limit for record in records for limit in decode_json(record.raw)["spec"].get("limits") or ()]
-    _set_defaults(obj, [limit for limit in limits if limit.get("type") == "Container"])
-    violations = list(_violations(obj["spec"], limits))
-    if violations:
+    return [limit for record in records for limit in decode_json(record.raw)["spec"].get("limits") or ()]
+
+
+def set_default_resources(objects: ObjectStore, obj: JsonObject) -> None:
+    """Set missing requests and limits of containers from the LimitRanges of the namespace."""
+    if limits := _limits(objects, obj):
+        _set_defaults(obj, [limit for limit in limits if limit.get("type") == "Container"])
+
+
+def check_limit_ranges(objects: ObjectStore, obj: JsonObject) -> None:
+    """Reject a pod outside the bounds of the LimitRanges of its namespace."""
+    if violations := list(_violations(obj["spec"], _limits(objects, obj))):
         why = violations[0] if len(violations) == 1 else f"[{', '.join(violations)}]"
         raise _forbidden_pod(obj, why)
 

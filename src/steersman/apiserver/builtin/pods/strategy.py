@@ -5,11 +5,13 @@ from typing import Any
 from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.pods.admission import (
     add_default_tolerations,
-    apply_limit_ranges,
     apply_runtime_class,
+    check_limit_ranges,
+    set_default_resources,
     set_priority,
 )
 from steersman.apiserver.builtin.pods.quality_of_service import quality_of_service
+from steersman.apiserver.builtin.pods.service_accounts import use_service_account
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.resources.request_context import RequestContext
@@ -27,6 +29,7 @@ class PodStrategy(BuiltinStrategy):
     def __init__(self, served: ServedKind, server: ServerContext) -> None:
         super().__init__(served, server)
         self._objects = server.objects
+        self._has_accounts = server.has_accounts
         kept = set_of(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences"))
         self.reset_fields = {**self.reset_fields, "status": kept}
 
@@ -40,15 +43,22 @@ class PodStrategy(BuiltinStrategy):
         elif several and not address:
             status["podIP"] = several[0].get("ip") or ""
 
-    def prepare_create(self, obj: JsonObject, subresource: str, context: RequestContext) -> None:
-        """Set requests and limits from LimitRanges, the priority, default tolerations and the status."""
-        apply_limit_ranges(self._objects, obj)
-        if (obj["spec"].get("terminationGracePeriodSeconds") or 0) < 0:
-            obj["spec"]["terminationGracePeriodSeconds"] = 1
-        super().prepare_create(obj, subresource, context)
+    def admit_create(self, obj: JsonObject) -> None:
+        """Set what the admission plugins of pods set: resources, service account, priority, tolerations, overhead."""
+        set_default_resources(self._objects, obj)
+        if self._has_accounts:
+            use_service_account(self._objects, obj)
         set_priority(self._objects, obj)
         add_default_tolerations(obj["spec"])
         apply_runtime_class(self._objects, obj)
+
+    def prepare_create(self, obj: JsonObject, subresource: str, context: RequestContext) -> None:
+        """Run the admission plugins, reject a pod that exceeds its LimitRanges, and set the status."""
+        self.admit_create(obj)
+        check_limit_ranges(self._objects, obj)
+        if (obj["spec"].get("terminationGracePeriodSeconds") or 0) < 0:
+            obj["spec"]["terminationGracePeriodSeconds"] = 1
+        super().prepare_create(obj, subresource, context)
 
     def prepare_update(self, obj: JsonObject, old: JsonObject, subresource: str, context: RequestContext) -> None:
         """Keep default tolerations and the priority; a subresource changes its own part only."""

@@ -86,7 +86,7 @@ def _compact(value: Any) -> str:
 
 
 def _parsed(text: str | None) -> Any:
-    """Return what an annotation says; one that is not JSON says nothing."""
+    """Return the JSON of an annotation; ``None`` if it is not JSON."""
     if text is None:
         return None
     try:

@@ -9,6 +9,7 @@ from steersman.apiserver.builtin.common.names import domain_prefixed_errors
 from steersman.apiserver.builtin.common.numbers import negative_errors
 from steersman.apiserver.builtin.pods.validation import template_errors
 from steersman.apiserver.builtin.workloads.job_update_validation import job_change_errors
+from steersman.apiserver.builtin.workloads.success_policy_validation import success_policy_errors
 from steersman.apiserver.builtin.workloads.template_validation import mismatch_errors
 from steersman.apiserver.resources.label_selectors import selects
 from steersman.golang.empty_values import same_content
@@ -47,9 +48,11 @@ def _spec_errors(spec: JsonObject, path: str) -> Errors:
     if spec.get("managedBy") is not None:
         errors += domain_prefixed_errors(spec["managedBy"], f"{path}.managedBy")
     errors += _mode_errors(spec, path)
-    if spec.get("successPolicy") is not None and spec.get("completionMode") != "Indexed":
-        shown = GoStruct({"Rules": spec["successPolicy"].get("rules")})
-        errors.append(invalid(f"{path}.successPolicy", shown, _INDEXED_ONLY))
+    if (success := spec.get("successPolicy")) is not None:
+        if spec.get("completionMode") == "Indexed":
+            errors += success_policy_errors(success, spec.get("completions") or 0, f"{path}.successPolicy")
+        else:
+            errors.append(invalid(f"{path}.successPolicy", GoStruct({"Rules": success.get("rules")}), _INDEXED_ONLY))
     policy = spec.get("podFailurePolicy")
     if policy is not None:
         errors += _rule_errors(policy.get("rules") or (), spec, f"{path}.podFailurePolicy.rules")

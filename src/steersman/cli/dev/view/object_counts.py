@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Objects of one resource; ``ready`` of the ``judged`` ones are ready, the status of the others does not tell."""
+    """Objects of one resource; ``ready`` of the ``judged`` ones are ready; the readiness of the others is unknown."""
 
     total: int = 0
     judged: int = 0

@@ -40,7 +40,7 @@ _BESIDE_NAMES = 37 + 18
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """What does not change while it runs."""
+    """Addresses that do not change while `steer dev` runs."""
 
     url: str
     export: str

@@ -22,7 +22,7 @@ class View(Protocol):
 
 
 class DeferredView:
-    """Keeps what happens before there is a face, and shows it when there is one: no report is lost."""
+    """Keeps reports until there is a view to show them, so that none is lost."""
 
     def __init__(self) -> None:
         self._view: View | None = None

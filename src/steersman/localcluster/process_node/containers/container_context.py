@@ -18,7 +18,7 @@ class ContainerContext:
 
     container: Container
     image: Image
-    #: What every process of this machine has.
+    #: Variables that every process of this machine has.
     base: Mapping[str, str]
     #: The variables that the container declares, including secrets; paths below mounts are not replaced yet.
     variables: Mapping[str, str] = field(repr=False)

@@ -19,7 +19,7 @@ class NodeFacts:
 
     pod_ip: str
     host_ip: str
-    #: What a container has that names no limits.
+    #: Resources of a container without limits.
     capacity: Mapping[str, str]
 
 

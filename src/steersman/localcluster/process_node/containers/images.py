@@ -17,7 +17,7 @@ _FORMS = 'write "path", ["path", "argument"] or {command = […], programs = {na
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """What stands for an image: the command that it runs by itself, and all programs that it contains."""
+    """The programs of an image: the command that it runs by default, and all that it contains."""
 
     #: Without a command, a container must bring its own.
     command: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Image:
 
 
 class Images:
-    """The map from images to what stands for them, by name or by a pattern such as ``redis:*``."""
+    """The map from images to programs, by name or by a pattern such as ``redis:*``."""
 
     def __init__(self, entries: Mapping[str, Any], root: Path | None = None) -> None:
         """Parse an image map; relative paths are below ``root``, the current directory by default."""

@@ -13,7 +13,7 @@ class StartError(SteersmanError):
 
 
 class ImageError(StartError):
-    """No program stands for an image."""
+    """The image is not in the map of images."""
 
     reason = "ErrImagePull"
 

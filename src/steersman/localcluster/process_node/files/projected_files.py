@@ -20,6 +20,7 @@ from steersman.localcluster.process_node.containers.environment import Sources
 from steersman.localcluster.process_node.containers.problem import MountError
 
 _MODE = 0o644
+_ROOT_CERTIFICATE = "kube-root-ca.crt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ def _files(
 ) -> Iterator[tuple[str, File]]:
     if (config_map := part.config_map) is not None:
         found = sources.config_map(pod.namespace, config_map.name or "")
-        if found is None and not config_map.optional:
+        # A server without a port has no authority, so it publishes no certificate.
+        if found is None and not config_map.optional and config_map.name != _ROOT_CERTIFICATE:
             raise MountError(f'configmap "{config_map.name}" not found')
         texts = {key: value.encode() for key, value in ((found.data if found else None) or {}).items()}
         content = {**texts, **((found.binary_data if found else None) or {})}

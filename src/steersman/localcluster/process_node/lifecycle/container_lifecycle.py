@@ -54,7 +54,7 @@ class ContainerLifecycle:
     backoff: RestartBackoff
     stage: Stage = Stage.NEW
     restarts: int = 0
-    #: How the run before this one ended; once it has ended, how that was.
+    #: How the previous run ended; after the current run has ended, how that one ended.
     last: Terminated | None = None
     end: Terminated | None = None
     #: When the container may be started (again).
@@ -198,7 +198,7 @@ class ContainerLifecycle:
         return actions
 
     def wakes_at(self) -> list[float]:
-        """Return when there is something to do, if nothing happens before."""
+        """Return when the next step is due, if nothing happens before."""
         if self.stage is not Stage.ALIVE:
             return []
         if self._stop is not None:

@@ -61,6 +61,10 @@ class PodLifecycle:
 
     # What happened.
 
+    def follow(self, pod: Pod) -> None:
+        """Note that the pod changed: its deadline can be set or shortened while it runs."""
+        self._pod = pod
+
     def ask_to_stop(self, now: float, grace: float) -> None:
         """Stop the pod, because it is being deleted. Another call can only shorten the grace period."""
         stop_by = now + grace

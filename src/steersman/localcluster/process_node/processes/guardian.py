@@ -90,5 +90,5 @@ def main(mark: str) -> None:
 
 if __name__ == "__main__":
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # it goes after the node, not with it
+        signal.signal(number, signal.SIG_IGN)  # it must outlive the node
     main(sys.argv[1])

@@ -13,7 +13,7 @@ _LAST_WORDS = 1.0
 
 
 class OutputPipe:
-    """Reads what comes out of a process: by `read`, or piece by piece by `chunk`."""
+    """Reads the output of a process: all of it by `read`, or in pieces by `chunk`."""
 
     def __init__(self, reading: int | None = None, descriptor: int = -1) -> None:
         """Create a pipe, or use the two ends of a terminal: one to read from, one for the process."""

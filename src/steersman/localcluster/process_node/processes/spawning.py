@@ -39,7 +39,7 @@ class Program:
     """What is executed: no shell, no search, no inherited environment."""
 
     arguments: Sequence[str]
-    #: It may hold what Secrets hold.
+    #: It may contain the contents of Secrets.
     environment: Mapping[str, str] = field(repr=False)
     directory: Path
 

@@ -25,8 +25,8 @@ class LogStream:
         self._stream.on_close(self._news.set)
 
     async def run(self, path: Path, live: ContainerLog | None) -> None:
-        """Send what there is, then what comes while a log is being written."""
-        # No step of the event loop lies between the two: nothing is missed and nothing comes twice.
+        """Send the existing log, then new lines while it is being written."""
+        # The event loop does not run in between, so no line is missed or sent twice.
         self._waiting.extend(self._selection.begin(read_log(path)))
         forget = None if live is None else live.follow(self._take)
         if forget is None:

@@ -32,7 +32,7 @@ _TOLERATED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonSetState:
-    """A DaemonSet and what there is of it."""
+    """A DaemonSet with its existing pods and revisions."""
 
     daemon_set: DaemonSet
     nodes: Sequence[Node]
@@ -188,7 +188,7 @@ def _surge(situation: DaemonSetState, chosen: Sequence[Node], steps: DaemonSetPl
 
 
 def status_of(situation: DaemonSetState) -> DaemonSetStatus:
-    """Return how a DaemonSet stands, before what this run does about it shows."""
+    """Return the status of a DaemonSet as observed, without the changes of this run."""
     chosen = situation.chosen()
     names = {node.name for node in chosen}
     here = [_newest(situation, pods) for name, pods in situation.pods.items() if name in names]

@@ -119,6 +119,6 @@ def annotate_size(replica_set: ReplicaSet, desired: int, maximum: int) -> None:
 
 
 def noted(replica_set: ReplicaSet, annotation: str) -> int | None:
-    """Return a size that was noted; ``None`` if there is none."""
+    """Return a size that an annotation records; ``None`` without one."""
     text = replica_set.annotations.get(annotation, "")
     return int(text) if text.isdecimal() else None

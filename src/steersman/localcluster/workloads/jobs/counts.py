@@ -38,7 +38,7 @@ def index_of(pod: Pod) -> int | None:
 
 @dataclass(slots=True)
 class Counts:
-    """Numbers of a Job so far; ``waiting`` are the pods whose finalizer can go now."""
+    """Numbers of a Job so far; ``waiting`` are the pods whose finalizer can be removed now."""
 
     succeeded: int = 0
     failed: int = 0
@@ -59,7 +59,7 @@ class Counts:
 
     @property
     def uncounted(self) -> UncountedTerminatedPods:
-        """What stands between ending and counting, as the status has it."""
+        """Pods that have ended but are not counted yet, as in the status."""
         return UncountedTerminatedPods(
             succeeded=sorted(self.uncounted_succeeded) or None, failed=sorted(self.uncounted_failed) or None
         )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from steersman.kinds.batch_v1 import Job, JobCondition, JobStatus
 from steersman.kinds.core_v1 import Pod
-from steersman.localcluster.workloads.jobs.counts import Counts
+from steersman.localcluster.workloads.jobs.counts import Counts, parse_indexes
 
 COMPLETE, FAILED, SUSPENDED = "Complete", "Failed", "Suspended"
 #: A Job that is about to end has this condition first; it has ended when its last pod has.
@@ -44,8 +44,25 @@ def verdict(job: Job, counts: Counts, pods: Sequence[Pod], active: int, now: dat
     left = seconds_to_deadline(job, now)
     if left is not None and left <= 0:
         return JobOutcome(FAILED, "DeadlineExceeded", "Job was active longer than specified deadline")
+    if (rule := _matched_rule(job, counts.completed)) is not None:
+        return JobOutcome(COMPLETE, "SuccessPolicy", f"Matched rules at index {rule}")
     if _is_done(job, counts, active):
         return JobOutcome(COMPLETE, "CompletionsReached", "Reached expected number of succeeded pods")
+    return None
+
+
+def _matched_rule(job: Job, completed: set[int]) -> int | None:
+    """Return the number of the first rule of the success policy that the completed indexes meet."""
+    policy = job.spec.success_policy
+    for number, rule in enumerate(policy.rules if policy is not None else ()):
+        if rule.succeeded_indexes is None:
+            done, needed = len(completed), rule.succeeded_count or 0
+        else:
+            indexes = set(parse_indexes(rule.succeeded_indexes))
+            done = len(completed & indexes)
+            needed = len(indexes) if rule.succeeded_count is None else rule.succeeded_count
+        if done >= needed:
+            return number
     return None
 
 

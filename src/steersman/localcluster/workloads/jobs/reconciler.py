@@ -1,6 +1,7 @@
 """Jobs: pods until enough of them have succeeded, or too many have failed."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from steersman.controller.context import Context
 from steersman.controller.predicates import always
@@ -8,6 +9,7 @@ from steersman.informer.changes import Change, record_of
 from steersman.kinds.batch_v1 import Job
 from steersman.kinds.core_v1 import Pod
 from steersman.localcluster.workloads.batches import slow_start
+from steersman.localcluster.workloads.claiming import claimed, orphans
 from steersman.localcluster.workloads.jobs.counts import FINALIZER, Counts, count, format_indexes, is_indexed
 from steersman.localcluster.workloads.jobs.outcome import (
     ABOUT_TO,
@@ -27,7 +29,7 @@ from steersman.localcluster.workloads.jobs.pods import (
     job_pod,
     wanted_active,
 )
-from steersman.localcluster.workloads.pods import by_dispensability, is_finished, is_ready
+from steersman.localcluster.workloads.pods import by_dispensability, is_finished, is_ready, selector_of
 from steersman.manager.operator import Operator
 
 operator = Operator("job-controller")
@@ -35,18 +37,25 @@ operator = Operator("job-controller")
 #: Unsupported features, and the condition message of a Job that uses one.
 _IGNORED = {
     "podFailurePolicy": "failures are all counted",
-    "successPolicy": "all completions are waited for",
     "backoffLimitPerIndex": "the limit of the whole Job counts",
 }
 
 
+def _selects(job: Job, pod: Any) -> bool:
+    return job.spec.selector is not None and selector_of(job.spec.selector).matches(pod.labels)
+
+
 # Every change counts: uids that its own last run noted are what the next run goes on with.
-@operator.reconciler(Job, owns=[Pod], when=always, while_deleting=True, workers=2)
+@operator.reconciler(Job, owns=[Pod], watches=[orphans(Pod, _selects)], when=always, while_deleting=True, workers=2)
 async def reconcile(job: Job, ctx: Context[Job]) -> None:
     """Count finished pods, create or delete pods, and update the status."""
     if job.spec.managed_by and job.spec.managed_by != "kubernetes.io/job-controller":
         return
-    await _Run(job, ctx.owned(Pod), ctx).go()
+    if is_over(job):
+        pods = ctx.owned(Pod)
+    else:
+        pods = await claimed(job, ctx, Pod, selector_of(job.spec.selector), finalizer=FINALIZER)
+    await _Run(job, pods, ctx).go()
 
 
 class _Run:
@@ -100,7 +109,6 @@ class _Run:
     def _warn_of_ignored(self) -> None:
         asked = {
             "podFailurePolicy": self._job.spec.pod_failure_policy,
-            "successPolicy": self._job.spec.success_policy,
             "backoffLimitPerIndex": self._job.spec.backoff_limit_per_index,
         }
         for field, value in asked.items():

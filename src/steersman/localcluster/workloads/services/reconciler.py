@@ -15,7 +15,7 @@ operator = Operator("endpointslice-controller")
     Service, owns=[EndpointSlice, Endpoints], watches=[Chosen(Pod, by=selects)], name="service-endpoints"
 )
 async def reconcile(service: Service, ctx: Context[Service]) -> None:
-    """Write down where the pods of a Service are; what it had before and needs no more goes."""
+    """Write the addresses of the pods of a Service as EndpointSlices and Endpoints, and delete surplus slices."""
     if not service.spec.selector or service.spec.type == "ExternalName":
         # Addresses of a Service without a selector are managed by its author.
         return

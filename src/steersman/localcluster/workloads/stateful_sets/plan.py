@@ -30,7 +30,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatefulSetState:
-    """A StatefulSet and what there is of it."""
+    """A StatefulSet with its existing pods, claims and revisions."""
 
     stateful_set: StatefulSet
     #: By number.

@@ -97,7 +97,7 @@ async def _keep_claims(stateful_set: StatefulSet, pods: dict[int, Pod], ctx: Con
 
 
 def status_of(situation: StatefulSetState) -> StatefulSetStatus:
-    """Return how a StatefulSet stands, before what this run does about it shows."""
+    """Return the status of a StatefulSet as observed, without the changes of this run."""
     stateful_set = situation.stateful_set
     pods = list(situation.pods.values())
     current, update = situation.current, situation.update

@@ -2,6 +2,7 @@
 import { Component, html } from "../html.js";
 import { act, check, get } from "../api.js";
 import { t } from "../language.js";
+import { TextPlan } from "./plan.js";
 
 /** Milliseconds without a key after which a text is checked. */
 const PAUSE = 300;
@@ -47,10 +48,10 @@ export class YamlForm extends Component {
       <div class="editor">
         <textarea aria-label=${t("object.yaml")} spellcheck="false" rows="18" value=${text}
           onInput=${(event) => onText(event.target.value)}></textarea>
-        <div class="actions">
+        <${TextPlan} text=${text}>
           <button class="button primary" disabled=${!text.trim()} onClick=${() => this.apply()}>${t("action.apply")}</button>
           ${cancel}
-        </div>
+        <//>
         <div role="status">
           ${failure && html`<p class="note note-bad">${failure}</p>`}
           ${isChecking && html`<p class="none">${t("check.checking")}</p>`}

@@ -1,0 +1,1 @@
+"""Kubernetes' own end-to-end conformance specs, run on the embedded API server: ``make conformance``."""
