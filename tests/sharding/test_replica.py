@@ -165,6 +165,38 @@ def test_shards_of_a_holder_that_is_gone_are_freed_for_a_replica_that_has_just_s
     assert table.holders == (None, None, A, A)
 
 
+def test_free_shards_are_not_left_to_a_replica_that_has_stopped_renewing() -> None:
+    """It may be dead, and no replica knows for a whole lease: nothing is taken from it, and nothing is left to it."""
+    replica = joined(Assignment((None, None, A, A)))
+    replica.saw_slot(1, SlotLease("b", "5"), 0.0)
+    fresh = replica.decide(1.0)
+    assert fresh is None, "b renews its slot, and takes them itself"
+    table = replica.decide(8.0)
+    assert table is not None
+    assert table.held_by(A) == {0, 1, 2, 3}
+    replica = joined(Assignment((B, B, A, A)))
+    replica.saw_slot(1, SlotLease("b", "5"), 0.0)
+    assert replica.decide(8.0) is None, "what it holds stays its own until it is gone"
+
+
+def test_a_new_replica_leaves_nothing_to_a_slot_that_was_renewed_long_ago() -> None:
+    """It sees every slot for the first time; the time in the Lease is enough for a proposal, and for nothing else."""
+    replica = joined(Assignment((None, None, A, A)))
+    replica.saw_slot(1, SlotLease("b", "5", age=3600.0), 0.0)
+    table = replica.decide(0.0)
+    assert table is not None
+    assert table.held_by(A) == {0, 1, 2, 3}
+    replica.saw_slot(1, SlotLease("b", "6", age=3600.0), 1.0)
+    assert replica.members(1.0) == {0: "a", 1: "b"}, "it renews; only its clock is wrong"
+
+
+def test_the_time_in_a_lease_never_takes_a_shard_from_its_holder() -> None:
+    """Clocks may differ by any amount."""
+    replica = joined(Assignment((B, B, A, A)))
+    read(replica, 1, SlotLease("b", "5", age=3600.0), 0.0)
+    assert replica.decide(14.0) is None
+
+
 def test_the_former_holder_of_the_own_slot_is_gone() -> None:
     """The slot could be taken only because that one did not renew it."""
     replica = joined(Assignment((Holder(0, "before"), None, None, None)))

@@ -16,6 +16,9 @@ from steersman.sharding.assignment import Assignment, Holder, newest
 from steersman.sharding.placement import placement
 from steersman.sharding.ranges import check_count
 
+#: Part of a lease without a renewal after which no shards are left to a replica; it renews about seven times in one.
+_FRESH = 0.4
+
 
 class Phase(StrEnum):
     """What a replica does with a shard that it holds."""
@@ -41,6 +44,8 @@ class SlotLease(NamedTuple):
     version: str = ""
     #: Seconds without a change after which the holder is gone; 0 for the default.
     duration: float = 0.0
+    #: Seconds since it was renewed, by the clocks of two machines: good for a proposal, and for nothing else.
+    age: float = 0.0
 
 
 class SlotCheck(NamedTuple):
@@ -63,6 +68,8 @@ class _Slot(Struct):
     duration: float
     #: When this version was seen first.
     seen_at: float
+    #: When it was renewed, as far as is known: earlier if the first look at it showed an old time.
+    renewed_at: float
     #: Whether a read from the server has shown that it did not change for the whole duration.
     is_silent: bool = False
     #: The version of the table that was known before the last read of this slot from the server.
@@ -110,17 +117,23 @@ class ShardReplica:
         """Record the Lease of a slot; only a change starts a new waiting time."""
         known = self._slots.get(slot)
         if known is None or _is_later(lease.version, known.version):
-            self._slots[slot] = _Slot(lease.holder, lease.version, lease.duration or self._lease, now)
+            self._enter(slot, lease, now)
 
     def checked_slot(self, slot: int, lease: SlotLease, check: SlotCheck, now: float) -> None:
         """Record the Lease of a slot that was read from the server."""
         known = self._slots.get(slot)
         if known is None or _is_later(lease.version, known.version):
-            known = self._slots[slot] = _Slot(lease.holder, lease.version, lease.duration or self._lease, now)
+            known = self._enter(slot, lease, now)
         elif lease.version == known.version and check.sent_at >= known.seen_at + known.duration:
             known.is_silent = True
         if lease.version == known.version:
             known.checked_for = check.table
+
+    def _enter(self, slot: int, lease: SlotLease, now: float) -> _Slot:
+        renewed_at = now if slot in self._slots else now - lease.age
+        found = _Slot(lease.holder, lease.version, lease.duration or self._lease, now, renewed_at)
+        self._slots[slot] = found
+        return found
 
     def saw_table(self, table: Assignment | None, version: str, now: float) -> None:
         """Record the table; an older one than known is ignored. Without a table the version is empty."""
@@ -185,10 +198,17 @@ class ShardReplica:
             return ""
         return f"other replicas still work with {self._table.count} shards, this one has {self._count}"
 
-    def members(self) -> dict[int, str]:
-        """Return the identity of the replica in each slot, this one included."""
-        slots = ((slot, known) for slot, known in self._slots.items() if slot < self._count)
-        found = {slot: known.holder for slot, known in slots if known.holder and not known.is_silent}
+    def members(self, now: float) -> dict[int, str]:
+        """Return the identity of the replica in each slot to which shards may be left, this one included.
+
+        One that has not renewed its slot for a while may be dead. It keeps what it holds until it is gone, but shards
+        that are left to it might wait for a whole lease.
+        """
+        found = {
+            slot: known.holder
+            for slot, known in self._slots.items()
+            if slot < self._count and known.holder and now < known.renewed_at + self._lease * _FRESH
+        }
         if self.me is not None:
             found[self.me.slot] = self.me.identity
         return found
@@ -227,7 +247,7 @@ class ShardReplica:
         """Mark the shards that should leave, and return the table to write; ``None`` if it should stay as it is."""
         if self.me is None or (base := self._base(now)) is None:
             return None
-        members = self.members()
+        members = self.members(now)
         current = [
             holder.slot if holder is not None and members.get(holder.slot) == holder.identity else None
             for holder in base.holders
@@ -280,4 +300,4 @@ class ShardReplica:
         return slot.holder != holder.identity or slot.is_silent or slot.is_due(now)
 
     def __repr__(self) -> str:
-        return f"<ShardReplica {self.me} shards={sorted(self._holds)} members={self.members()}>"
+        return f"<ShardReplica {self.me} shards={sorted(self._holds)} slots={sorted(self._slots)}>"

@@ -55,13 +55,6 @@ def _slot_of(lease: str, operator: str) -> int | None:
     return int(number) if number.isdecimal() and number != lease else None
 
 
-def _slot_lease(lease: Lease | None) -> SlotLease:
-    if lease is None:
-        return SlotLease()
-    record = record_of(lease)
-    return SlotLease(record.holder, lease.resource_version, float(record.duration))
-
-
 class ShardElector:
     """Hold a slot and shards until cancelled, or until the slot is lost."""
 
@@ -130,10 +123,18 @@ class ShardElector:
             self._see_table(lease)
             self._wakeup.set()
         elif (slot := _slot_of(record.key.name, self._options.name)) is not None:
-            before = self._replica.members().get(slot)
-            self._replica.saw_slot(slot, _slot_lease(lease), self._clock.monotonic())
-            if self._replica.members().get(slot) != before:
+            now = self._clock.monotonic()
+            before = self._replica.members(now).get(slot)
+            self._replica.saw_slot(slot, self._slot_lease(lease), now)
+            if self._replica.members(now).get(slot) != before:
                 self._wakeup.set()
+
+    def _slot_lease(self, lease: Lease | None) -> SlotLease:
+        if lease is None:
+            return SlotLease()
+        record = record_of(lease)
+        age = (self._clock.now() - record.renewed).total_seconds() if record.renewed is not None else 0.0
+        return SlotLease(record.holder, lease.resource_version, float(record.duration), max(age, 0.0))
 
     def _see_table(self, lease: Lease | None) -> None:
         if lease is None:
@@ -205,7 +206,7 @@ class ShardElector:
         held = HeldLease(self._client, self._clock, self._candidate, meta)
         check = self._replica.check([slot], self._clock.monotonic())
         await held.look()
-        self._replica.checked_slot(slot, _slot_lease(held.lease), check, self._clock.monotonic())
+        self._replica.checked_slot(slot, self._slot_lease(held.lease), check, self._clock.monotonic())
         if held.lease is not None and slot in self._replica.free_slots():
             # Its holder was silent for the whole duration; the candidate has only just seen it.
             self._candidate.saw(None, _NEVER)
@@ -282,7 +283,7 @@ class ShardElector:
         listed = self._client.list(Lease, namespace=self._options.namespace, label_selector=selector)
         found = {_slot_of(lease.name, self._options.name): lease async for lease in listed}
         for slot in slots:
-            self._replica.checked_slot(slot, _slot_lease(found.get(slot)), check, self._clock.monotonic())
+            self._replica.checked_slot(slot, self._slot_lease(found.get(slot)), check, self._clock.monotonic())
 
     async def _write(self, table: Assignment) -> Lease:
         if self._table is None:
