@@ -129,7 +129,7 @@ def test_a_sharded_operator_may_write_its_own_leases_only() -> None:
 
 
 def test_more_replicas_than_shards_are_rejected() -> None:
-    """They would wait for ever, and look like capacity."""
+    """They would wait forever, and look like capacity."""
     with pytest.raises(ConfigError, match="2 shards, and 3 replicas cannot all work"):
         all_objects(Operator("fleet", shards=2), Shape(image="i", namespace="n", replicas=3))
 
