@@ -18,11 +18,17 @@ from steersman.kinds.core_v1 import Secret
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_v1 import S3Target
 from mgors.backups import DestinationError, folder_at
+from mgors.connections import MemberError
 from mgors.manifest import MANIFEST, read_manifest, remove
-from mgors.s3 import Bucket
+from mgors.s3 import Bucket, S3Error
 
 #: Folder in the volume of backups for files on their way to or from a bucket.
 _TRANSIT = ".transit"
+
+
+def is_temporary(error: Exception) -> bool:
+    """Return whether a backup or restore should be tried again: a member or a bucket cannot be reached now."""
+    return isinstance(error, MemberError) or (isinstance(error, S3Error) and not error.is_final)
 
 
 class BackupStore(Protocol):

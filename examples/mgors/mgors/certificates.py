@@ -47,11 +47,13 @@ async def ensure_certificate(mgors: Mgors, ctx: Context[Mgors], settings: Settin
     current = _mounted(mounted)
     name = wanted_tls(mgors).secret_name
     wanted = await _given(name, ctx) if name else await _own(mgors, ctx, settings, is_new=current is None)
-    if wanted is None and current is None:
-        source = name or certificates_name(mgors)
-        raise CertificateError("CertificateMissing", f"the Secret {source} has no tls.crt, tls.key and ca.crt")
-    if current is not None and (wanted is None or replace(wanted, previous=current.previous) == current):
+    if wanted is None:
+        if current is None:
+            source = name or certificates_name(mgors)
+            raise CertificateError("CertificateMissing", f"the Secret {source} has no tls.crt, tls.key and ca.crt")
         return current  # a Secret that is missing for a moment changes nothing: members have its content
+    if current is not None and replace(wanted, previous=current.previous) == current:
+        return current
     return await _mount(mgors, ctx, wanted, current)
 
 

@@ -35,7 +35,7 @@ def report(mgors: Mgors, ctx: Context[Mgors], situation: Situation, action: Acti
     metrics.report(mgors, situation, action)
 
 
-def report_image(mgors: Mgors, ctx: Context[Mgors], problem: str) -> None:
+def report_image(ctx: Context[Mgors], problem: str) -> None:
     """Report whether the data allows the image of the spec."""
     reason = "UnsupportedUpgrade" if problem else "AsAskedFor"
     if ctx.condition("UpgradeAllowed", not problem, reason, problem) and problem:

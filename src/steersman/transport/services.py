@@ -147,7 +147,7 @@ class HttpServices:
         self._apps[server_of(url)] = app
 
     def beside(self, clock: Clock, around: Callable[[App], App]) -> "HttpServices":
-        """Return services with another clock that see the same apps, each wrapped."""
+        """Return the same apps as services with another clock; ``around`` wraps each of them."""
         other = HttpServices(clock)
         other._apps, other._around = self._apps, around
         return other

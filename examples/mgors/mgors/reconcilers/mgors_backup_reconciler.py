@@ -8,7 +8,7 @@ from steersman import Context, Retry
 
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_v1 import Mgors
-from mgors.backup_store import store_of
+from mgors.backup_store import is_temporary, store_of
 from mgors.backups import DestinationError, destination_of
 from mgors.connections import Dial, Limit, MemberError
 from mgors.discovery import find_connector, find_members
@@ -45,16 +45,10 @@ class MgorsBackupReconciler:
                 _begin(backup, mgors, ctx)
                 return
             await self._dump(backup, mgors, ctx)
-        except MemberError as error:
-            status.error = str(error)
-            raise Retry(str(error), after=_SOON) from None
-        except S3Error as error:
-            if not error.is_final:
+        except (MemberError, S3Error, OSError, DestinationError, NotSupportedError) as error:
+            if is_temporary(error):
                 status.error = str(error)
                 raise Retry(str(error), after=_SOON) from None
-            await _end(backup, ctx, str(error))
-            return
-        except (OSError, DestinationError, NotSupportedError) as error:
             await _end(backup, ctx, str(error))
             return
         await _end(backup, ctx, "")

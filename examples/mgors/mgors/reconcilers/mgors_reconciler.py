@@ -142,5 +142,5 @@ def _revision(mgors: Mgors, ctx: Context[Mgors], keyfile: Keyfile, tls: _Tls) ->
     template = next((one.spec.template.spec for one in ctx.owned(StatefulSet) if one.name == mgors.name), None)
     if problem and template is not None:
         image = template.containers[0].image or image
-    report_image(mgors, ctx, problem)
+    report_image(ctx, problem)
     return Revision(image=image, keyfile=keyfile.mark, tls_mode=tls.next_mode)

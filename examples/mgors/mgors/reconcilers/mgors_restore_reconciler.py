@@ -10,7 +10,7 @@ from steersman import Context, Retry
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore, Phase
 from mgors.api.mgors_v1 import Mgors
-from mgors.backup_store import store_of
+from mgors.backup_store import is_temporary, store_of
 from mgors.backups import DestinationError
 from mgors.connections import Dial, Limit, MemberError
 from mgors.discovery import find_connector, find_members
@@ -55,16 +55,10 @@ class MgorsRestoreReconciler:
             return
         try:
             is_done = await self._work(restore, backup, mgors, ctx)
-        except MemberError as error:
-            status.error = str(error)
-            raise Retry(str(error), after=_SOON) from None
-        except S3Error as error:
-            if not error.is_final:
+        except (MemberError, S3Error, OSError, DestinationError, DamagedError) as error:
+            if is_temporary(error):
                 status.error = str(error)
                 raise Retry(str(error), after=_SOON) from None
-            await _end(restore, ctx, str(error))
-            return
-        except (OSError, DestinationError, DamagedError) as error:
             await _end(restore, ctx, str(error))
             return
         if is_done:

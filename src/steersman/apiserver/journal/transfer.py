@@ -40,7 +40,7 @@ class _End(msgspec.Struct):
 
 
 def exported(directory: DataDirectory) -> tuple[int, bytes]:
-    """Write down the cluster in a directory, also while it is served: how many objects it has, and the lines."""
+    """Return the number of objects in a directory and their export; a server may be using the directory meanwhile."""
     version, records = directory.read()
     encode = msgspec.json.encode
     lines = [encode(_Head(_NAME, _FORMAT, version))]
