@@ -297,7 +297,8 @@ class Replica:
         self._send(process, arrive)
 
     def _renewed(self, record: LeaseRecord, version: int, asked_at: float) -> None:
-        if version > self._slot_version:
+        # A look may have shown this renewal before its own response: it counts all the same.
+        if version >= self._slot_version:
             self._candidate.wrote(record, asked_at=asked_at)
             self._slot_version = version
             self._adopt()

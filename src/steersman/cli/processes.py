@@ -7,6 +7,8 @@ process as its standard input and stops when that closes, so that none is left b
 
 import asyncio
 import logging
+import os
+import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -72,6 +74,16 @@ class _Process:
         self.running: asyncio.subprocess.Process | None = None
         self.code = 0
 
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal, if it runs.
+
+        Not by ``terminate``: that collects the exit code of a process that has just ended, and asyncio then reports
+        255 instead.
+        """
+        if self.running is not None and self.running.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.running.pid, number)
+
     async def ask(self, target: str, clock: Clock) -> tuple[int, bytes]:
         """Return the status and the body of its answer; status 0 if it does not answer."""
         try:
@@ -111,9 +123,7 @@ class Processes:
     def kill(self) -> None:
         """End every process at once."""
         for process in self._processes:
-            if process.running is not None:
-                with suppress(ProcessLookupError):
-                    process.running.kill()
+            process.signal(signal.SIGKILL)
 
     async def ask(self, target: str) -> dict[int, tuple[int, bytes]]:
         """Return the answer of each process to a request."""
@@ -129,9 +139,7 @@ class Processes:
         await stop.wait()
         self._stopping.set()
         for process in self._processes:
-            if process.running is not None:
-                with suppress(ProcessLookupError):
-                    process.running.terminate()
+            process.signal(signal.SIGTERM)
         await self._clock.sleep(self._grace + _PATIENCE)
         self.kill()
 
@@ -162,7 +170,7 @@ class Processes:
             start_new_session=True,  # Ctrl-C is for this process, which passes it on
         )
         if self._stopping.is_set():  # while it was being started
-            process.running.terminate()
+            process.signal(signal.SIGTERM)
         try:
             return await process.running.wait()
         finally:
@@ -170,8 +178,8 @@ class Processes:
 
     def _terminate_others(self, failed: _Process) -> None:
         for process in self._processes:
-            if process is not failed and process.running is not None:
-                process.running.terminate()
+            if process is not failed:
+                process.signal(signal.SIGTERM)
 
 
 class ProcessesApp:

@@ -259,7 +259,7 @@ def test_ctrl_c_prints_what_is_known_and_nothing_else(project: Path) -> None:
     """Tracebacks of coroutines that were closed would bury it."""
     (project / "interrupted.py").write_text(INTERRUPTED)
     steer = Path(sys.executable).with_name("steer")
-    command = [steer, "simulate", "interrupted:creation", "--operator", "shelves:operator", "--jobs", "1"]
+    command = [steer, "simulate", "interrupted:creation", "--operator", "shelves:operator", "--jobs", "1", "--once"]
     ended = subprocess.run(command, capture_output=True, check=False, text=True)  # noqa: S603 - our own command
     assert ended.returncode == 130
     assert "not run in" in ended.stdout
