@@ -178,8 +178,9 @@ async def test_a_command_is_ended_when_its_caller_disconnects(cluster: Cluster, 
 
 async def test_a_command_can_have_a_terminal(cluster: Cluster, start_node: StartNode) -> None:
     """`kubectl exec -it`: input is echoed, the size is known, and the command owns the terminal."""
+    # It asks for the size after the line that was sent after the size.
     text = (
-        "import os, sys; print(os.isatty(0), os.get_terminal_size().columns, os.tcgetpgrp(0) == os.getpgrp()); input()"
+        "import os, sys; input(); print(os.isatty(0), os.get_terminal_size().columns, os.tcgetpgrp(0) == os.getpgrp())"
     )
     async with running(cluster, start_node, script(IDLE)):
         words = "".join(f"&command={quote(word)}" for word in ("python", "-I", "-S", "-c", text))
