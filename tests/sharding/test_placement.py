@@ -1,4 +1,4 @@
-"""Who should hold which shard."""
+"""Tests of the distribution of shards among replicas."""
 
 from collections import Counter
 

@@ -5,55 +5,23 @@ of a replica reads the lease unless it leads, decides by `Candidate.move`, and w
 the real elector for thousands of seeds, this shows with its rules for a hundred thousand.
 """
 
-import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from itertools import count
 
-from steersman.manager.leader.lease import Candidate, Create, Follow, LeaseRecord, LeaseTiming
-from steersman.randomness import Randomness
-
-SECONDS = 90.0
-WRITE_EVERY = 0.7
-_START = datetime(2030, 1, 1, tzinfo=UTC)
-_TIMING = LeaseTiming()
-_NEVER = float("-inf")
+from steersman.manager.leader.lease import Candidate, Create, Follow, LeaseRecord
+from tests.simulation.unreliable_replicas import NEVER, SECONDS, TIMING, WRITE_EVERY, EventQueue, UnreliableReplica
 
 
-@dataclass(slots=True)
-class World:
+class World(EventQueue):
     """Time, randomness, and the server with its lease."""
 
-    seed: int
-    longest_delay: float
-    chance: Randomness = field(init=False)
-    now: float = 0.0
-    lease: LeaseRecord | None = None
-    version: int = 0
-    writes: int = 0
-    leaders: int = 0
-    #: Writes that arrived while another replica held the lease.
-    deposed: list[str] = field(default_factory=list)
-    _queue: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
-    _numbers: "count[int]" = field(default_factory=count)
-
-    def __post_init__(self) -> None:
-        self.chance = Randomness(self.seed)
-
-    def later(self, seconds: float, callback: Callable[[], None]) -> None:
-        """Call back after that many seconds."""
-        heapq.heappush(self._queue, (self.now + seconds, next(self._numbers), callback))
-
-    def play(self) -> None:
-        """Run every event until the end."""
-        while self._queue and self._queue[0][0] <= SECONDS:
-            self.now, _, callback = heapq.heappop(self._queue)
-            callback()
-
-    def delay(self) -> float:
-        """Return how long something is under way: mostly milliseconds."""
-        return self.chance.between(0.001, self.longest_delay if self.chance.between(0, 1) < 0.1 else 0.02)
+    def __init__(self, seed: int, longest_delay: float) -> None:
+        super().__init__(seed, longest_delay)
+        self.lease: LeaseRecord | None = None
+        self.version = 0
+        self.writes = 0
+        self.leaders = 0
+        #: Writes that arrived while another replica held the lease.
+        self.deposed: list[str] = []
 
     def store(self, record: LeaseRecord, version: int) -> bool:
         """Replace the lease if it has not changed since that version; return whether it was replaced."""
@@ -72,69 +40,26 @@ class World:
             self.deposed.append(f"{self.now:.3f} {identity} writes although {holder or 'no one'} holds the lease")
 
 
-class Replica:
-    """One pod of the operator; each of its processes begins without memory."""
+class Replica(UnreliableReplica):
+    """One replica of two."""
 
     def __init__(self, world: World, identity: str) -> None:
+        super().__init__(world)
         self._world = world
         self._identity = identity
-        self._skew = timedelta(seconds=world.chance.between(-3600, 3600))
-        self._cut_off_until = self._still_until = 0.0
-        self._process = 0
         self._begin()
-        for _ in range(int(world.chance.between(0, 3))):
-            world.later(world.chance.between(0, SECONDS), lambda: self._lose_network(world.chance.between(0.5, 30)))
-            world.later(world.chance.between(0, SECONDS), lambda: self._stand_still(world.chance.between(0.5, 30)))
-
-    def _lose_network(self, seconds: float) -> None:
-        self._cut_off_until = self._world.now + seconds
-
-    def _stand_still(self, seconds: float) -> None:
-        self._still_until = self._world.now + seconds
+        self.schedule_faults()
 
     def _begin(self) -> None:
         self._process += 1
-        self._candidate = Candidate(self._identity, _TIMING)
-        self._valid_until = _NEVER
+        self._candidate = Candidate(self._identity, TIMING)
+        self._valid_until = NEVER
         self._has_led = self._is_stopping = False
         self._known = 0
         process = self._process
-        self._run(process, self._round)
-        self._run(process, self._work)
-        self._run_later(process, self._world.chance.between(5, 2 * SECONDS), self._end)
-
-    # What a process does, unless it is gone or stands still.
-
-    def _run_later(self, process: int, seconds: float, step: Callable[[int], None]) -> None:
-        self._world.later(seconds, lambda: self._run(process, step))
-
-    def _run(self, process: int, step: Callable[[int], None]) -> None:
-        if process != self._process:
-            return
-        if self._world.now < self._still_until:
-            self._world.later(self._still_until - self._world.now, lambda: self._run(process, step))
-        else:
-            step(process)
-
-    def _send(self, process: int, arrive: Callable[[], Callable[[], None] | None]) -> None:
-        """Send a request: ``arrive`` carries it out and returns what its response does, if the process still waits."""
-        sent = self._world.now
-
-        def at_server() -> None:
-            if self._is_lost():
-                return
-            received = arrive()
-            if received is not None and not self._is_lost():
-                self._run_later(process, self._world.delay(), lambda _: self._receive(sent, received))
-
-        self._world.later(self._world.delay(), at_server)
-
-    def _receive(self, sent: float, received: Callable[[], None]) -> None:
-        if self._world.now - sent < _TIMING.request_timeout:
-            received()
-
-    def _is_lost(self) -> bool:
-        return self._world.now < self._cut_off_until or self._world.chance.between(0, 1) < 0.03
+        self.run(process, self._round)
+        self.run(process, self._work)
+        self.run_later(process, self._world.chance.between(5, 2 * SECONDS), self._end)
 
     def _round(self, process: int) -> None:
         """Read the lease unless this replica leads, then renew or take it; go on after a pause."""
@@ -142,12 +67,12 @@ class Replica:
         self._adopt()
         if self._process != process:
             return
-        pause = _TIMING.retry if self._candidate.leads(now) else _TIMING.retry * self._world.chance.between(1, 2)
+        pause = TIMING.retry if self._candidate.leads(now) else TIMING.retry * self._world.chance.between(1, 2)
         if self._candidate.leads(now) and self._known:
             self._renew_or_take(process)
         else:
-            self._send(process, lambda: self._look(process))
-        self._run_later(process, pause, self._round)
+            self.send(process, lambda: self._look(process))
+        self.run_later(process, pause, self._round)
 
     def _look(self, process: int) -> Callable[[], None]:
         lease, version = self._world.lease, self._world.version
@@ -161,7 +86,7 @@ class Replica:
 
     def _renew_or_take(self, process: int) -> None:
         now = self._world.now
-        move = self._candidate.move(now, self._wall)
+        move = self._candidate.move(now, self.wall)
         if isinstance(move, Follow):
             return
         record, version = move.record, 0 if isinstance(move, Create) else self._known
@@ -172,7 +97,7 @@ class Replica:
                 return lambda: self._stored(record, stored, now)
             return self._forget
 
-        self._send(process, arrive)
+        self.send(process, arrive)
 
     def _stored(self, record: LeaseRecord, version: int, asked_at: float) -> None:
         self._candidate.wrote(record, asked_at=asked_at)
@@ -197,8 +122,8 @@ class Replica:
             def arrive() -> None:
                 self._world.write(self._identity)
 
-            self._send(process, arrive)
-        self._run_later(process, WRITE_EVERY, self._work)
+            self.send(process, arrive)
+        self.run_later(process, WRITE_EVERY, self._work)
 
     # How a process ends.
 
@@ -208,25 +133,21 @@ class Replica:
             self._restart()
             return
         self._is_stopping = True
-        self._run_later(process, 2 * self._world.longest_delay, self._release)
+        self.run_later(process, 2 * self._world.longest_delay, self._release)
 
     def _release(self, process: int) -> None:
-        record, version = self._candidate.release(self._wall), self._known
+        record, version = self._candidate.release(self.wall), self._known
         if record is not None and version:
 
             def arrive() -> None:
                 self._world.store(record, version)
 
-            self._send(process, arrive)
+            self.send(process, arrive)
         self._restart()
 
     def _restart(self) -> None:
         self._process += 1  # nothing of the old process runs any more; what it has sent arrives
         self._world.later(self._world.chance.between(0.1, 3.0), self._begin)
-
-    @property
-    def _wall(self) -> datetime:
-        return _START + timedelta(seconds=self._world.now) + self._skew
 
 
 def play_rules(seed: int, *, longest_delay: float = 2.4) -> World:

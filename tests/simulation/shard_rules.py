@@ -8,68 +8,34 @@ As in ``lease_rules``, a write that was sent in time arrives before the lease of
 shorter than the time between the renew deadline and the end of a lease.
 """
 
-import heapq
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from itertools import count
 
-from steersman.manager.leader.lease import Candidate, Create, Follow, LeaseRecord, LeaseTiming
+from steersman.manager.leader.lease import Candidate, Create, Follow, LeaseRecord
 from steersman.randomness import Randomness
 from steersman.sharding.assignment import Assignment, Holder
 from steersman.sharding.replica import ShardReplica, SlotCheck, SlotLease
+from tests.simulation.unreliable_replicas import NEVER, SECONDS, TIMING, WRITE_EVERY, EventQueue, UnreliableReplica
 
-#: Seconds with faults, and seconds after them in which every shard must find its replica.
-SECONDS, QUIET = 90.0, 60.0
-WRITE_EVERY = 0.7
-_START = datetime(2030, 1, 1, tzinfo=UTC)
-_TIMING = LeaseTiming()
-_NEVER = float("-inf")
+#: Seconds after the faults in which every shard must find its replica.
+_QUIET = 60.0
 
 
-@dataclass(slots=True)
-class World:
-    """Time, chance, and the server with its Leases."""
+class World(EventQueue):
+    """Time, randomness, and the server with its Leases."""
 
-    seed: int
-    shards: int
-    longest_delay: float
-    chance: Randomness = field(init=False)
-    now: float = 0.0
-    #: The record and the version of each slot.
-    slots: dict[int, tuple[LeaseRecord, int]] = field(default_factory=dict)
-    table: str = ""
-    table_version: int = 0
-    version: int = 1
-    replicas: "list[Replica]" = field(default_factory=list)
-    writes: int = 0
-    moves: int = 0
-    #: Writes that arrived while another replica held the shard, and shards with two workers.
-    wrong: list[str] = field(default_factory=list)
-    _queue: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
-    _numbers: "count[int]" = field(default_factory=count)
-
-    def __post_init__(self) -> None:
-        self.chance = Randomness(self.seed)
-
-    def later(self, seconds: float, callback: Callable[[], None]) -> None:
-        """Call back after that many seconds."""
-        heapq.heappush(self._queue, (self.now + seconds, next(self._numbers), callback))
-
-    def play(self) -> None:
-        """Run every event until the end."""
-        while self._queue and self._queue[0][0] <= SECONDS + QUIET:
-            self.now, _, callback = heapq.heappop(self._queue)
-            callback()
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether the time of faults is over."""
-        return self.now >= SECONDS
-
-    def delay(self) -> float:
-        """Return how long something is under way: mostly milliseconds."""
-        return self.chance.between(0.001, self.longest_delay if self.chance.between(0, 1) < 0.1 else 0.02)
+    def __init__(self, seed: int, shards: int, longest_delay: float) -> None:
+        super().__init__(seed, longest_delay, end=SECONDS + _QUIET)
+        self.shards = shards
+        #: The record and the version of each slot.
+        self.slots: dict[int, tuple[LeaseRecord, int]] = {}
+        self.table = ""
+        self.table_version = 0
+        self.version = 1
+        self.replicas: list[Replica] = []
+        self.writes = 0
+        self.moves = 0
+        #: Writes that arrived while another replica held the shard, and shards with two workers.
+        self.wrong: list[str] = []
 
     def holder_of(self, shard: int) -> Holder | None:
         """Return who holds a shard."""
@@ -118,21 +84,19 @@ def _lease(record: LeaseRecord | None, version: int) -> SlotLease:
     return SlotLease() if record is None else SlotLease(record.holder, str(version), record.duration)
 
 
-class Replica:
-    """One pod of the operator; each of its processes begins without memory."""
+class Replica(UnreliableReplica):
+    """One replica of several."""
 
     def __init__(self, world: World, name: str) -> None:
+        super().__init__(world)
         self._world = world
         self.name = name
-        chance = world.chance
-        self._skew = timedelta(seconds=chance.between(-3600, 3600))
-        self._cut_off_until = self._still_until = 0.0
-        self._process = 0
-        #: What a watch has shown: the records and the table, as old as they may be.
-        self._begin_later(chance.between(0, 20))
-        for _ in range(int(chance.between(0, 3))):
-            world.later(chance.between(0, SECONDS), lambda: self._lose_network(chance.between(0.5, 30)))
-            world.later(chance.between(0, SECONDS), lambda: self._stand_still(chance.between(0.5, 30)))
+        self._begin_later(world.chance.between(0, 20))
+        self.schedule_faults()
+
+    def received(self) -> None:
+        """Check after every response that no shard has two workers."""
+        self._world.check_workers()
 
     def working(self) -> list[int]:
         """Return the shards that the fence of this replica leaves open."""
@@ -140,68 +104,26 @@ class Replica:
             return []
         return list(self._shards.open_shards)
 
-    def _lose_network(self, seconds: float) -> None:
-        self._cut_off_until = min(self._world.now + seconds, SECONDS)
-
-    def _stand_still(self, seconds: float) -> None:
-        self._still_until = min(self._world.now + seconds, SECONDS)
-
     def _begin_later(self, seconds: float) -> None:
         self._world.later(seconds, self._begin)
 
     def _begin(self) -> None:
         self._process += 1
         self._identity = f"{self.name}#{self._process}"
-        self._shards = ShardReplica(self._world.shards, self._identity, lease=_TIMING.lease)
-        self._candidate = Candidate(self._identity, _TIMING)
+        self._shards = ShardReplica(self._world.shards, self._identity, lease=TIMING.lease)
+        self._candidate = Candidate(self._identity, TIMING)
         self._asked_at = 0.0
         self._slot: int | None = None
         self._slot_version = 0
-        self._valid_until = _NEVER
+        self._valid_until = NEVER
         self._has_led = self._is_stopping = False
         self._last_sent: dict[int, float] = {}
         self._draining: set[int] = set()
         process = self._process
-        self._run(process, self._round)
-        self._run(process, self._work)
+        self.run(process, self._round)
+        self.run(process, self._work)
         if not self._world.is_quiet:
-            self._run_later(process, self._world.chance.between(5, SECONDS), self._end)
-
-    # What a process does, unless it is gone or stands still.
-
-    def _run_later(self, process: int, seconds: float, step: Callable[[int], None]) -> None:
-        self._world.later(seconds, lambda: self._run(process, step))
-
-    def _run(self, process: int, step: Callable[[int], None]) -> None:
-        if process != self._process:
-            return
-        if self._world.now < self._still_until:
-            self._world.later(self._still_until - self._world.now, lambda: self._run(process, step))
-        else:
-            step(process)
-
-    def _send(self, process: int, arrive: Callable[[], Callable[[], None] | None]) -> None:
-        """Send a request: ``arrive`` carries it out and returns what its response does, if the process still waits."""
-        sent = self._world.now
-
-        def at_server() -> None:
-            if self._is_lost():
-                return
-            received = arrive()
-            if received is not None and not self._is_lost():
-                self._run_later(process, self._world.delay(), lambda _: self._receive(sent, received))
-
-        self._world.later(self._world.delay(), at_server)
-
-    def _receive(self, sent: float, received: Callable[[], None]) -> None:
-        if self._world.now - sent < _TIMING.request_timeout:
-            received()
-            self._world.check_workers()
-
-    def _is_lost(self) -> bool:
-        if self._world.is_quiet:
-            return False
-        return self._world.now < self._cut_off_until or self._world.chance.between(0, 1) < 0.03
+            self.run_later(process, self._world.chance.between(5, SECONDS), self._end)
 
     def _round(self, process: int) -> None:
         """Receive what the watch shows, renew or get a slot, then move shards; go on after a pause."""
@@ -212,12 +134,12 @@ class Replica:
             self._watch(process)
             if self._slot is None:
                 self._asked_at = self._world.now
-                self._send(process, lambda: self._choose(process))
+                self.send(process, lambda: self._choose(process))
             else:
                 self._renew(process)
                 self._move(process)
-        pause = _TIMING.retry if self._slot is not None else _TIMING.retry * self._world.chance.between(1, 2)
-        self._run_later(process, pause, self._round)
+        pause = TIMING.retry if self._slot is not None else TIMING.retry * self._world.chance.between(1, 2)
+        self.run_later(process, pause, self._round)
 
     def _watch(self, process: int) -> None:
         """Receive the state of the server as it is now, some time later: what a watch shows is the past."""
@@ -229,8 +151,8 @@ class Replica:
             self._see_table(table, version)
             self._drain(process)
 
-        if self._world.now >= self._cut_off_until or self._world.is_quiet:
-            self._run_later(process, self._world.delay(), lambda _: received())
+        if not self.is_cut_off:
+            self.run_later(process, self._world.delay(), lambda _: received())
 
     def _see_table(self, table: str, version: int) -> None:
         self._shards.saw_table(
@@ -249,15 +171,15 @@ class Replica:
             if free := self._shards.free_slots():
                 slot = free[0]
                 record, version = slots.get(slot, (None, 0))
-                self._candidate = Candidate(self._identity, _TIMING)
-                self._candidate.saw(record, _NEVER)  # a silent holder was silent for long enough
+                self._candidate = Candidate(self._identity, TIMING)
+                self._candidate.saw(record, NEVER)  # a silent holder was silent for long enough
                 self._take_slot(process, slot, version)
 
         return received
 
     def _take_slot(self, process: int, slot: int, version: int) -> None:
         now = self._world.now
-        move = self._candidate.move(now, self._wall)
+        move = self._candidate.move(now, self.wall)
         if isinstance(move, Follow):
             return
         record, version = move.record, 0 if isinstance(move, Create) else version
@@ -268,7 +190,7 @@ class Replica:
             stored = self._world.version
             return lambda: self._got_slot(process, slot, record, stored, now)
 
-        self._send(process, arrive)
+        self.send(process, arrive)
 
     def _got_slot(self, process: int, slot: int, record: LeaseRecord, version: int, asked_at: float) -> None:
         if self._slot is not None:
@@ -282,7 +204,7 @@ class Replica:
 
     def _renew(self, process: int) -> None:
         now, slot, version = self._world.now, self._slot, self._slot_version
-        move = self._candidate.move(now, self._wall)
+        move = self._candidate.move(now, self.wall)
         if slot is None or isinstance(move, Follow):
             return
         record = move.record
@@ -294,7 +216,7 @@ class Replica:
             current, known = self._world.slots[slot]
             return lambda: self._looked(process, current, known)
 
-        self._send(process, arrive)
+        self.send(process, arrive)
 
     def _renewed(self, record: LeaseRecord, version: int, asked_at: float) -> None:
         # A look may have shown this renewal before its own response: it counts all the same.
@@ -324,7 +246,7 @@ class Replica:
             table, version = self._world.table, self._world.table_version
             return lambda: self._looked_at_table(process, table, version)
 
-        self._send(process, look)
+        self.send(process, look)
 
     def _looked_at_table(self, process: int, table: str, version: int) -> None:
         self._see_table(table, version)
@@ -337,7 +259,7 @@ class Replica:
             found = {slot: self._world.slots.get(slot) for slot in check.slots}
             return lambda: self._checked(process, check, found)
 
-        self._send(process, look)
+        self.send(process, look)
 
     def _checked(self, process: int, check: SlotCheck, found: dict[int, tuple[LeaseRecord, int] | None]) -> None:
         for slot, stored in found.items():
@@ -360,16 +282,16 @@ class Replica:
             stored = self._world.table_version
             return lambda: self._see_table(text, stored)
 
-        self._send(process, arrive)
+        self.send(process, arrive)
 
     def _drain(self, process: int) -> None:
         """End the runs of shards that leave: a run takes its time, and waits for the answers to its writes."""
         for shard in self._shards.leaving_shards - self._draining:
             self._draining.add(shard)
             number = self._shards.open_shards[shard]
-            idle = self._last_sent.get(shard, _NEVER) + 2 * self._world.longest_delay
+            idle = self._last_sent.get(shard, NEVER) + 2 * self._world.longest_delay
             wait = max(idle - self._world.now, self._world.chance.between(0, 1))
-            self._run_later(process, wait, lambda one, shard=shard, number=number: self._drained(one, shard, number))
+            self.run_later(process, wait, lambda one, shard=shard, number=number: self._drained(one, shard, number))
 
     def _drained(self, process: int, shard: int, number: int) -> None:
         self._draining.discard(shard)
@@ -387,8 +309,8 @@ class Replica:
                 def arrive(shard: int = shard, me: Holder = me) -> None:
                     self._world.write(me, shard)
 
-                self._send(process, arrive)
-        self._run_later(process, WRITE_EVERY, self._work)
+                self.send(process, arrive)
+        self.run_later(process, WRITE_EVERY, self._work)
 
     # How a process ends.
 
@@ -400,32 +322,28 @@ class Replica:
             self._restart()
             return
         self._is_stopping = True
-        self._run_later(process, 2 * self._world.longest_delay, self._release)
+        self.run_later(process, 2 * self._world.longest_delay, self._release)
 
     def _release(self, process: int) -> None:
         self._shards.leave({})
         self._decide(process)
-        self._run_later(process, 2 * self._world.longest_delay, self._release_slot)
+        self.run_later(process, 2 * self._world.longest_delay, self._release_slot)
 
     def _release_slot(self, process: int) -> None:
         del process
-        record, slot, version = self._candidate.release(self._wall), self._slot, self._slot_version
+        record, slot, version = self._candidate.release(self.wall), self._slot, self._slot_version
         if record is not None and slot is not None:
 
             def arrive() -> None:
                 self._world.store_slot(slot, record, version)
 
-            self._send(self._process, arrive)
+            self.send(self._process, arrive)
         self._restart()
 
     def _restart(self) -> None:
         self._process += 1  # nothing of the old process runs any more; what it has sent arrives
-        self._valid_until = _NEVER
+        self._valid_until = NEVER
         self._begin_later(self._world.chance.between(0.1, 3.0))
-
-    @property
-    def _wall(self) -> datetime:
-        return _START + timedelta(seconds=self._world.now) + self._skew
 
 
 def play_shards(seed: int, *, longest_delay: float = 2.4) -> World:

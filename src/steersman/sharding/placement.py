@@ -1,4 +1,4 @@
-"""Who should hold which shard: every replica the same number, and as few moves as possible.
+"""The distribution of shards: each replica gets the same number, and as few as possible move.
 
 Shards stay where they are as long as their replica has no more than its share. Those that have to move, or are free, go
 by rendezvous hashing to replicas that have less than their share, so that replicas which see the same members propose
