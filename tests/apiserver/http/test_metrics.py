@@ -38,6 +38,16 @@ async def test_a_rejected_request_is_counted_and_no_longer_in_flight() -> None:
     assert 'apiserver_current_inflight_requests{request_kind="mutating"} 0' in lines
 
 
+async def test_invented_methods_are_counted_together() -> None:
+    """A client must not fill the memory of the server, or of a Prometheus, with series."""
+    api = Api()
+    for number in range(20):
+        await api.send(f"INVENTED{number}", MAPS)
+    counted = [line for line in await metrics(api) if line.startswith("apiserver_request_total{")]
+    assert [line for line in counted if "INVENTED" in line] == []
+    assert sum('verb="other"' in line for line in counted) == 1
+
+
 async def test_stored_objects_and_watches_are_counted() -> None:
     """Leaks of objects and of watches are found by their numbers."""
     api = Api()

@@ -19,6 +19,8 @@ _SWITCHING = 101
 _APPLY = "application/apply-patch"
 _VERBS = {"create": "POST", "update": "PUT"}
 _READS = frozenset({"get", "list", "watch"})
+#: Verbs that have series of their own. A client can invent methods, and must not create series with them.
+_KNOWN = frozenset({"APPLY", "CONNECT", "DELETE", "DELETECOLLECTION", "GET", "LIST", "PATCH", "POST", "PUT", "WATCH"})
 #: The upper bounds of kube-apiserver's buckets in seconds; a last one has no bound.
 _BOUNDS = (
     *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0),
@@ -64,6 +66,8 @@ class RequestMetrics:
         scope = "resource" if info.name or verb == "create" else "namespace" if info.namespace else "cluster"
         dry_run = "All" if "dryRun" in query else ""
         name = _VERBS.get(verb) or verb.upper()
+        if name not in _KNOWN:
+            name = "other"
         labels = ("apiserver", dry_run, info.group, info.resource, scope, info.subresource, name, info.version)
         series = self._series.get(labels)
         if series is None:
