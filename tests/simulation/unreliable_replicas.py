@@ -61,7 +61,7 @@ class UnreliableReplica:
         self._process = 0
 
     def schedule_faults(self) -> None:
-        """Let the network fail and the process stand still up to twice each."""
+        """Schedule up to two failures of the network and two standstills of the process."""
         world = self._events
         for _ in range(int(world.chance.between(0, 3))):
             world.later(world.chance.between(0, SECONDS), lambda: self._lose_network(world.chance.between(0.5, 30)))
