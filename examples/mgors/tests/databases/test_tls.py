@@ -111,7 +111,7 @@ async def test_a_missing_secret_of_certificates_changes_nothing(start: StartTest
 
 
 async def test_a_certificate_that_members_reject_does_not_stop_backups(start: StartTestbed) -> None:
-    """Another tool wrote a key that does not belong to the certificate: members serve the old one, and backups go on."""
+    """A key does not belong to its certificate: members serve the old one, and backups go on."""
     first, second = (advance_bundle(None, ["shop.example"], clock=RealClock(), is_peer=True) for _ in range(2))
     data = {"tls.crt": first.serving.certificate, "tls.key": first.serving.key, "ca.crt": first.authority}
     async with start() as testbed:
