@@ -11,6 +11,7 @@ from steersman.protocol import DeleteOptions
 from mgors.access import SecretError, ensure_access, ensure_keyfile, rotate_keyfile
 from mgors.actions import NoAction
 from mgors.api.mgors_v1 import Mgors, TlsMode
+from mgors.archives import ensure_archive
 from mgors.backups import run_backup_schedule
 from mgors.certificates import CertificateError, CertificateRotation, ensure_certificate, publish_authority
 from mgors.connections import Connector, Dial, MemberError
@@ -66,6 +67,7 @@ class MgorsReconciler:
         except (MemberError, SecretError) as error:
             raise Retry(str(error), after=settings.look_again) from None
         await run_backup_schedule(mgors, ctx, self.metrics)
+        await ensure_archive(mgors, ctx)
         is_quiet = isinstance(action, NoAction) and not keyfile.is_rotating and tls.next_mode == tls.mode
         ctx.requeue_after(settings.look_every if is_quiet else settings.look_again)
 
