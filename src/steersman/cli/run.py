@@ -131,12 +131,12 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     cluster = _Cluster(embedded=embedded, kubeconfig=kubeconfig, context=context)
     probes = _probes(metrics_host, metrics_port, supervised)
     if processes is not None:
-        sys.exit(_run_processes(processes, operators, shards, probes, grace))
+        sys.exit(_run_processes(processes, operators, shards, probes, _history(history_port, None)))
     options = ManagerOptions(
         namespaces=namespaces,
         install_crds=install_crds or embedded,
         probes=probes,
-        history=_history(history_port),
+        history=_history(history_port, supervised),
         web_view=_web_view(ui_port, chosen, cluster, namespaces) if ui or ui_port else None,
         record=dict(zip([one.name for one in operators], chosen, strict=True)) if record else None,
         shards=shards,
@@ -157,10 +157,9 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
 
 
 #: Options that ``--processes`` itself needs, or that only its first process has.
-_OF_PARENT = ("processes", "supervised", "shards", "leader_elect", "metrics_host", "metrics_port")
+_OF_PARENT = ("processes", "supervised", "shards", "leader_elect", "metrics_host", "metrics_port", "history_port")
 _OF_FIRST = (
     "install_crds",
-    "history_port",
     "webhook_service",
     "webhook_url",
     "webhook_host",
@@ -173,7 +172,11 @@ _SHARDS = 16
 
 
 def _run_processes(
-    count: int, operators: list["Operator"], shards: int | None, probes: "Listen | None", grace: float
+    count: int,
+    operators: list["Operator"],
+    shards: int | None,
+    probes: "Listen | None",
+    history: "tuple[Listen, ...]",
 ) -> int:
     """Run operators in several processes that share their shards; return the exit code."""
     from steersman.cli.processes import passed_on, run_processes
@@ -189,7 +192,8 @@ def _run_processes(
     first = [*passed_on(context, _OF_PARENT), *common]
     others = [*passed_on(context, (*_OF_PARENT, *_OF_FIRST)), *common]
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        return runner.run(run_processes([first, *[others] * (count - 1)], probes, grace=grace))
+        grace: float = context.params["grace"]
+        return runner.run(run_processes([first, *[others] * (count - 1)], probes, history, grace=grace))
 
 
 def _probes(host: str, port: int | None, supervised: Path | None) -> "Listen | None":
@@ -216,11 +220,18 @@ def _stop_with_parent() -> None:
     threading.Thread(target=wait, name="parent", daemon=True).start()
 
 
-def _history(port: int | None) -> tuple["Listen", ...]:
-    """Return where a port-forward finds the history: a loopback port, by default only in a pod."""
+def _history(port: int | None, supervised: Path | None) -> tuple["Listen", ...]:
+    """Return where a port-forward finds the history: a loopback port, by default only in a pod.
+
+    A process of ``--processes`` answers the one that started it, which answers for all of them.
+    """
     from steersman.manager.history_app import HISTORY_PORT
     from steersman.serving.server import Listen
 
+    if supervised is not None:
+        from steersman.cli.processes import history_socket
+
+        return (Listen(path=history_socket(supervised)),)
     if port is None and "KUBERNETES_SERVICE_HOST" not in os.environ:
         return ()
     return (Listen(port=HISTORY_PORT if port is None else port),)

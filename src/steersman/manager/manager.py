@@ -35,6 +35,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
+from msgspec import structs
+
 from steersman.client.client import Client
 from steersman.client.events import EventRecorder
 from steersman.clock import Clock
@@ -349,8 +351,13 @@ class Manager:
         election = self._options.election
         if election is None:
             return None
-        leads = self._leadership is not None and self._leadership.is_valid
-        return LeadershipState(leads, f"{election.namespace}/{election.name}", election.identity)
+        leadership = self._leadership
+        state = LeadershipState(
+            leadership is not None and leadership.is_valid, f"{election.namespace}/{election.name}", election.identity
+        )
+        if not isinstance(leadership, ShardLeadership):
+            return state
+        return structs.replace(state, shards=tuple(sorted(leadership.holdings.open)), shard_count=leadership.count)
 
     async def _serve_history(self, stack: AsyncExitStack) -> None:
         """Answer ``steer why``; an operator that cannot listen works all the same."""

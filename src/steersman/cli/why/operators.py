@@ -5,13 +5,13 @@ ask it, and so can the other containers of the pod.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from io import BytesIO
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -107,6 +107,24 @@ class RunningOperator:
             raise NoOperatorAnswer(
                 f"the server at {self.place} is not an operator with this version of Steersman"
             ) from None
+
+
+async def ask_all(
+    operators: Sequence[RunningOperator], ask: Callable[[RunningOperator], Coroutine[Any, Any, T]]
+) -> tuple[list[T], list[NoOperatorAnswer]]:
+    """Ask all operators at the same time; return the answers in their order, and why others did not answer."""
+
+    async def one(operator: RunningOperator) -> T | NoOperatorAnswer:
+        try:
+            return await ask(operator)
+        except NoOperatorAnswer as refusal:
+            return refusal
+
+    async with asyncio.TaskGroup() as tasks:
+        asked = [tasks.create_task(one(operator), name=f"ask/{operator.place}") for operator in operators]
+    results = [task.result() for task in asked]
+    refusals = [result for result in results if isinstance(result, NoOperatorAnswer)]
+    return [result for result in results if not isinstance(result, NoOperatorAnswer)], refusals
 
 
 async def _exchange(stream: ByteStream, path: str) -> tuple[int, bytes]:

@@ -170,20 +170,15 @@ async def _ask(question: _Question, where: _Where) -> None:
 
 async def _save(question: _Question, where: _Where, saving: Saving) -> None:
     """Write recorded reconciles of an object into files."""
-    from steersman.cli.why.operators import NoOperatorAnswer
+    from steersman.cli.why.operators import ask_all
 
     asked = question.resource, question.namespace, question.name
     async with where.finder() as find:
-        refusals: list[NoOperatorAnswer] = []
-        for operator in await find():
-            try:
-                found = await operator.recordings(*asked)
-            except NoOperatorAnswer as refusal:
-                refusals.append(refusal)
-            else:
-                saving.write(found)
-                return
-    raise _no_answer(question.resource, refusals)
+        found, refusals = await ask_all(await find(), lambda one: one.recordings(*asked))
+    if not found:
+        raise _no_answer(question.resource, refusals)
+    # The shard of an object moves, and each replica has recorded its own reconciles.
+    saving.write(sorted((one for some in found for one in some), key=lambda one: one.started))
 
 
 def _no_answer(resource: str, refusals: Sequence["NoOperatorAnswer"]) -> click.ClickException:
@@ -217,26 +212,27 @@ async def _follow(question: _Question, view: "ObjectView", find: FindOperators) 
 
 
 async def _find(question: _Question, operators: list["RunningOperator"]) -> "ObjectView":
-    """Ask every operator; return the view of the one that remembers most of the object.
+    """Ask every operator; return what the replicas of the one that knows most of the object know of it."""
+    from steersman.cli.why.operators import ask_all
+    from steersman.history.replicas import merged_view
 
-    Reviews are those of all: webhooks are served by every replica, and reconciles made by the one that leads.
-    """
-    from msgspec.structs import replace
-
-    from steersman.cli.why.operators import NoOperatorAnswer
-
-    refusals: list[NoOperatorAnswer] = []
-    found: list[ObjectView] = []
-    for operator in operators:
-        try:
-            found.append(await operator.view(question.resource, question.namespace, question.name))
-        except NoOperatorAnswer as refusal:
-            refusals.append(refusal)
+    found, refusals = await ask_all(
+        operators, lambda one: one.view(question.resource, question.namespace, question.name)
+    )
     if not found:
         raise _no_answer(question.resource, refusals)
-    best = max(found, key=lambda one: (len(one.reconciles), one.exists))
-    reviews = [review for view in found if view.object == best.object for review in view.reviews]
-    return replace(best, reviews=tuple(sorted(reviews, key=lambda one: one.started)))
+    view = merged_view(found)
+    if view.exists and view.replica is not None and not view.replica.is_working:
+        _print_lines(_silent(refusals), err=True)
+    return view
+
+
+def _silent(refusals: Sequence["NoOperatorAnswer"]) -> list[str]:
+    """Return a line for each process that could not be asked, each reason once."""
+    from steersman.cli.why.operators import UnknownKind
+
+    reasons = dict.fromkeys(str(one) for one in refusals if not isinstance(one, UnknownKind))
+    return [f"steer: {reason}" for reason in reasons]
 
 
 def _print_lines(lines: Iterable[str], *, err: bool = False) -> None:
@@ -246,19 +242,18 @@ def _print_lines(lines: Iterable[str], *, err: bool = False) -> None:
 
 
 async def _print_overviews(operators: list["RunningOperator"], *, as_json: bool) -> None:
-    from steersman.cli.why.operators import NoOperatorAnswer
+    from steersman.cli.why.operators import ask_all
     from steersman.cli.why.overview_text import overview_lines
+    from steersman.history.replicas import merged_overviews, merged_summaries
 
-    refusals: list[NoOperatorAnswer] = []
-    answers: list[tuple[Overview, list[ObjectSummary]]] = []
-    for operator in operators:
-        try:
-            answers.append((await operator.overview(), await operator.summaries()))
-        except NoOperatorAnswer as refusal:
-            refusals.append(refusal)
-    if not answers:
+    async def ask(operator: "RunningOperator") -> tuple["Overview", list["ObjectSummary"]]:
+        return await operator.overview(), await operator.summaries()
+
+    found, refusals = await ask_all(operators, ask)
+    if not found:
         raise _no_answer("", refusals)
-    _print_lines([f"steer: {reason}" for reason in dict.fromkeys(map(str, refusals))], err=True)
+    _print_lines(_silent(refusals), err=True)
+    answers = [(overview, merged_summaries(objects)) for overview, objects in merged_overviews(found)]
     if as_json:
         _print_json([{"overview": overview, "objects": summaries} for overview, summaries in answers])
         return
