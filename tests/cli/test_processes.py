@@ -14,7 +14,6 @@ from steersman.cli.processes import (
     ProcessesApp,
     ProcessesHistoryApp,
     history_socket,
-    merged_metrics,
     passed_on,
 )
 from steersman.cli.run import command
@@ -23,6 +22,7 @@ from steersman.concurrency import background
 from steersman.history.records import ObjectName, ObjectView, Reconcile
 from steersman.history.state import Overview
 from steersman.manager.history_app import HistoryApp
+from steersman.manager.metrics.merging import merged_metrics
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.serving.server import Listen, Server
@@ -153,7 +153,7 @@ async def test_steer_why_asks_all_processes_by_one_port(tmp_path: Path) -> None:
 def test_each_sample_has_the_process_that_it_comes_from() -> None:
     """Two samples with the same labels would be refused by Prometheus."""
     page = b'# HELP depth Keys.\n# TYPE depth gauge\ndepth{name="a"} 1.0\n'
-    merged = merged_metrics({"0": page, "1": page}).decode()
+    merged = merged_metrics({"0": page, "1": page}, label="process").decode()
     assert merged == (
         '# HELP depth Keys.\n# TYPE depth gauge\ndepth{name="a",process="0"} 1.0\ndepth{name="a",process="1"} 1.0\n'
     )

@@ -19,10 +19,6 @@ from urllib.parse import urlsplit
 import click
 from msgspec import Raw
 from msgspec.json import decode, encode
-from prometheus_client.core import Metric
-from prometheus_client.exposition import generate_latest
-from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.registry import Collector, CollectorRegistry
 
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background
@@ -30,6 +26,7 @@ from steersman.errors import ConfigError
 from steersman.history.records import ObjectView
 from steersman.history.replicas import merged_overview, merged_summaries, merged_view
 from steersman.history.state import ObjectSummary, Overview
+from steersman.manager.metrics.merging import merged_metrics
 from steersman.manager.process.signals import stop_on_signals
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.serving.server import Listen, Server
@@ -212,7 +209,7 @@ class ProcessesApp:
         answers = await self._processes.ask(request.target)
         if first == "metrics":
             pages = {str(number): body for number, (status, body) in answers.items() if status == _OK}
-            exchange.respond(Response(_OK, _METRICS, merged_metrics(pages)))
+            exchange.respond(Response(_OK, _METRICS, merged_metrics(pages, label="process")))
         else:
             exchange.respond(_worst(first, answers))
 
@@ -261,31 +258,6 @@ def merged_history(page: str, bodies: Sequence[bytes]) -> bytes:
             return encode(merged_view([decode(body, type=ObjectView) for body in bodies]))
         case _:  # lists: recordings, reviews, changes of leadership
             return encode([one for body in bodies for one in decode(body, type=list[Raw])])
-
-
-class _Merged(Collector):
-    """The metrics of several pages, each sample with the process that it comes from."""
-
-    def __init__(self, pages: Mapping[str, bytes]) -> None:
-        self._pages = pages
-
-    def collect(self) -> list[Metric]:
-        """Return the metrics of all pages, those of one name together."""
-        found: dict[str, Metric] = {}
-        for process, page in self._pages.items():
-            for family in text_string_to_metric_families(page.decode()):
-                merged = found.setdefault(family.name, Metric(family.name, family.documentation, family.type))
-                for sample in family.samples:
-                    labels = {**sample.labels, "process": process}
-                    merged.add_sample(sample.name, labels, sample.value, sample.timestamp, sample.exemplar)
-        return list(found.values())
-
-
-def merged_metrics(pages: Mapping[str, bytes]) -> bytes:
-    """Return one page of metrics from those of several processes; each sample has the label ``process``."""
-    registry = CollectorRegistry()
-    registry.register(_Merged(pages))
-    return generate_latest(registry)
 
 
 def child_command(arguments: Sequence[str], socket: Path) -> list[str]:

@@ -35,6 +35,7 @@ _SHOWN = 20
 @click.option("--namespace", "-n", metavar="NAME", default="default", help="Namespace of the object; default: default.")
 @click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="Ask an operator in this cluster.")
 @click.option("--context", metavar="NAME", help="Ask an operator in the cluster of this context.")
+@click.option("--cluster", metavar="NAME", help="Of an operator in several clusters: ask about this one.")
 @click.option("--operator-namespace", metavar="NAME", help="Namespace of the operator's pods; default: all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--follow", "-f", is_flag=True, help="Keep printing new reconciles, until Ctrl-C.")
@@ -48,6 +49,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     namespace: str,
     kubeconfig: Path | None,
     context: str | None,
+    cluster: str | None,
     operator_namespace: str | None,
     as_json: bool,
     follow: bool,
@@ -76,7 +78,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer why custompod/a --save-test tests/test_found.py
       $ steer why --context my-cluster
     """
-    where = _Where(kubeconfig, context, operator_namespace)
+    where = _Where(kubeconfig, context, operator_namespace, cluster)
     resource, name = parse_object(target) if target is not None else ("", "")
     if follow and (not name or as_json):
         raise click.UsageError("--follow needs KIND/NAME, and cannot be combined with --json")
@@ -98,10 +100,28 @@ class _Where:
     kubeconfig: Path | None
     context: str | None
     operator_namespace: str | None
+    #: The cluster that is asked about, if operators work in several.
+    cluster: str | None = None
 
     @asynccontextmanager
     async def finder(self) -> AsyncIterator[FindOperators]:
         """Yield a function that finds them, as often as it is called; it raises ``ClickException`` if there is none."""
+        async with self._processes() as find_processes:
+
+            async def find() -> list["RunningOperator"]:
+                from steersman.cli.why.operators import in_each_cluster
+
+                found, refusals = await in_each_cluster(await find_processes(), self.cluster)
+                if not found and refusals:
+                    raise _no_answer("", refusals)
+                if not found:
+                    raise click.ClickException(f"no running operator works in a cluster named {self.cluster!r}")
+                return found
+
+            yield find
+
+    @asynccontextmanager
+    async def _processes(self) -> AsyncIterator[FindOperators]:
         if self.kubeconfig is None and self.context is None:
             yield _on_this_machine
             return
@@ -222,6 +242,10 @@ async def _find(question: _Question, operators: list["RunningOperator"]) -> "Obj
     if not found:
         raise _no_answer(question.resource, refusals)
     view = merged_view(found)
+    places = dict.fromkeys(one.cluster for one in found if one.exists and one.object == view.object)
+    if len(places) > 1:
+        note = f"steer: clusters {', '.join(places)} have such an object; this is about {view.cluster}"
+        _print_lines([f"{note}: --cluster chooses another"], err=True)
     if view.exists and view.replica is not None and not view.replica.is_working:
         _print_lines(_silent(refusals), err=True)
     return view
