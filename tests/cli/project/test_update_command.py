@@ -110,7 +110,7 @@ def test_a_project_without_a_record_is_not_guessed_at(project: Path) -> None:
 
 
 def test_conflicts_that_were_not_resolved_are_reported_again(project: Path) -> None:
-    """The template is merged already, so nothing is left to update: the markers alone tell that the work is not done."""
+    """The template is merged already, so nothing is left to update: only the markers tell that work is left."""
     made_of(project, "Makefile", "old words", "Show this help")
     makefile = project / "Makefile"
     makefile.write_text(makefile.read_text().replace("old words", "my words"))
