@@ -79,7 +79,7 @@ class Replaying:
         return f"{STAGED}{self.tag}"
 
     async def _prepare(self) -> "_Progress":
-        """Give the loaded collections what a restore otherwise adds when it swaps them."""
+        """Add to the loaded collections what a restore otherwise adds when it swaps them."""
         for db in self.base.databases:
             views = [one for one in self.base.collections if one.db == db and one.kind == "view"]
             await self._prepare_views(db, views)
