@@ -91,6 +91,8 @@ class Informer(StoreReader[K], Generic[K]):
         self.label_selector = LabelSelector.parse(selection.label_selector)
         store = Store({BY_NAMESPACE: by_namespace, **options.indexes})
         super().__init__(kind, store)
+        #: Store of the records, for reading.
+        self.store = store
         self._connection = connection
         #: Whether the class of the objects has more than metadata.
         self._has_content = not issubclass(kind, (PartialObjectMetadata, Unstructured))
@@ -192,11 +194,6 @@ class Informer(StoreReader[K], Generic[K]):
         return super().decode(record)
 
     # State.
-
-    @property
-    def store(self) -> Store:
-        """Store of the records, for reading."""
-        return self._store
 
     @property
     def is_partial(self) -> bool:
