@@ -143,25 +143,41 @@ async def _pods_ended(client: "Client", found: "Declared") -> None:
 
 
 async def _remove_runtime_objects(client: "Client", found: "Declared", *, dry_run: bool) -> None:
-    """Delete what the operator itself made in its namespace: the lease, and the certificates of its webhooks."""
+    """Delete what the operator itself made in its namespace: its Leases, and the certificates of its webhooks."""
     from steersman.cli.cluster.applying import delete_one
-    from steersman.clock import RealClock
-    from steersman.kinds.coordination_v1 import Lease
     from steersman.webhook.registration.configurations import secret_name
 
     name, namespace = found.operator.name, found.shape.namespace
-    lease = await client.try_get(Lease, name, namespace)
-    if lease is not None:
-        renewed = lease.spec.renew_time
-        age = (RealClock().now() - renewed).total_seconds() if renewed is not None else _LEFT_BEHIND
-        if lease.spec.holder_identity and age < _LEFT_BEHIND:
-            click.echo(f"Lease {namespace}/{name} kept: {lease.spec.holder_identity} renewed it {age:.0f} s ago")
-        else:
-            await delete_one(client, _reference("coordination.k8s.io/v1", "Lease", name, namespace), dry_run=dry_run)
+    await _remove_leases(client, name, namespace, dry_run=dry_run)
     if not found.shape.webhook_secret:
         secret = _reference("v1", "Secret", secret_name(name), namespace)
         if await client.try_get(secret.gvk, secret.name, namespace) is not None:
             await delete_one(client, secret, dry_run=dry_run)
+
+
+async def _remove_leases(client: "Client", name: str, namespace: str, *, dry_run: bool) -> None:
+    """Delete the Leases of the operator, except those that a process elsewhere still renews."""
+    from steersman.cli.cluster.applying import delete_one
+    from steersman.clock import RealClock
+    from steersman.kinds.coordination_v1 import Lease
+    from steersman.manager.leader.shard_election import LABEL, table_name
+
+    single = await client.try_get(Lease, name, namespace)
+    sharded = [one async for one in client.list(Lease, namespace=namespace, label_selector=f"{LABEL}={name}")]
+    # The table of shards has no holder: whether it is in use is known after all others.
+    leases = sorted([*([single] if single else []), *sharded], key=lambda lease: lease.name == table_name(name))
+    is_used = False
+    for lease in leases:
+        holder, renewed = lease.spec.holder_identity, lease.spec.renew_time
+        age = (RealClock().now() - renewed).total_seconds() if renewed is not None else _LEFT_BEHIND
+        if holder and age < _LEFT_BEHIND:
+            is_used = True
+            click.echo(f"Lease {namespace}/{lease.name} kept: {holder} renewed it {age:.0f} s ago")
+        elif is_used and lease.name == table_name(name):
+            click.echo(f"Lease {namespace}/{lease.name} kept: a replica still works with it")
+        else:
+            reference = _reference("coordination.k8s.io/v1", "Lease", lease.name, namespace)
+            await delete_one(client, reference, dry_run=dry_run)
 
 
 def _reference(api_version: str, kind: str, name: str, namespace: str) -> "Unstructured":
