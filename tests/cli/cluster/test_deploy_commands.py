@@ -103,9 +103,19 @@ def test_deploy_waits_for_a_namespace_that_is_being_deleted(server: RunningServe
 
 
 def test_permissions_stay_until_the_pods_have_ended(server: RunningServer, project: Path) -> None:
-    """A stopping operator still writes; without permissions it loses the status of its last work, and its lease."""
+    """A stopping operator still writes; without permissions it loses the status of its last work, and its lease.
+
+    A process that was killed in the pod never released its lease: once the pod has ended, nothing can renew it.
+    """
     del server, project
     deploy()
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "fleet", "namespace": NAMESPACE},
+        "spec": {"holderIdentity": "last_1", "leaseDurationSeconds": 15, "renewTime": "2099-01-01T00:00:00.000000Z"},
+    }
+    assert "created" in kubectl("create", "-f", "-", text=json.dumps(lease))
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
