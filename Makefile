@@ -25,7 +25,7 @@ SECONDS ?= 300
 PYTHONS ?= 3.12 3.13 3.14
 TESTS ?= tests/objects tests/schema tests/structural tests/cel tests/secrets tests/controller tests/testing
 
-.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real conformance examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs site report sbom rehearse-release lock clean
+.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real e2e-short contract-real conformance examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs site report sbom rehearse-release lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -74,6 +74,9 @@ real-cluster: $(DEV) ## Run a real single-node cluster until Ctrl-C (needs root,
 
 e2e-real: $(DATABASES) ## Deploy operators to real clusters, from scaffold to undeploy: SCENARIOS="fleet" (needs root, Go)
 	@$(BIN)/python -m tools.real_cluster.scenarios $(SCENARIOS)
+
+e2e-short: $(DEV) ## Two scenarios of e2e-real on one cluster, and its end by force; prints why where none can run
+	@$(BIN)/python -m tools.real_cluster.scenarios --if-possible --together guide sharded killed
 
 contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver with its controllers, too (needs Go)
 	$(BIN)/python -m tools.control_plane run --controllers -- $(BIN)/pytest -q -rs tests/contract -k real

@@ -59,7 +59,8 @@ def _component(package: Distribution) -> JsonObject:
         "version": package.version,
         "purl": purl,
     }
-    expression = package.metadata.get("License-Expression")
+    # Older metadata has free text, which no tool can compare.
+    [expression, *_] = package.metadata.get_all("License-Expression") or [""]
     return {**component, "licenses": [{"expression": expression}]} if expression else component
 
 
