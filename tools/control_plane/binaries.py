@@ -37,6 +37,18 @@ def pinned_version(module: Path, requirement: str) -> str:
     return match[1]
 
 
+def _module_of(minor: str) -> Path:
+    """Return the module that pins a minor version of Kubernetes, such as 1.33; the newest one without a name."""
+    newest = HERE / "kubernetes"
+    if not minor or pinned_version(newest, "k8s.io/kubernetes").startswith(f"{minor}."):
+        return newest
+    older = HERE / f"kubernetes-{minor}"
+    if not older.exists():
+        others = ", ".join(sorted(path.name.partition("-")[2] for path in HERE.glob("kubernetes-*")))
+        raise MissingError(f"Kubernetes {minor} is not pinned; use one of {others}, or none for the newest")
+    return older
+
+
 def build_program(what: str, module: Path, *arguments: str) -> None:
     """Run go with progress messages: the first build takes minutes."""
     begun = time.monotonic()
@@ -74,9 +86,9 @@ class Binaries:
         return str(self.folder / program)
 
     @classmethod
-    def ensure(cls, programs: Iterable[str] = CONTROL_PLANE) -> Self:
-        """Return the programs, building those that are not in the cache yet."""
-        binaries = cls._pinned()
+    def ensure(cls, programs: Iterable[str] = CONTROL_PLANE, *, minor: str = "") -> Self:
+        """Return the programs, building those that are not in the cache yet; an older Kubernetes by its ``minor``."""
+        binaries = cls._pinned(minor)
         if missing := binaries.missing(programs):
             binaries.build(missing)
         return binaries
@@ -92,8 +104,8 @@ class Binaries:
         return [name for name in programs if not Path(self[name]).exists()]
 
     @classmethod
-    def _pinned(cls) -> Self:
-        kubernetes = pinned_version(HERE / "kubernetes", "k8s.io/kubernetes")
+    def _pinned(cls, minor: str = "") -> Self:
+        kubernetes = pinned_version(_module_of(minor), "k8s.io/kubernetes")
         etcd = pinned_version(HERE / "etcd", "go.etcd.io/etcd/server/v3")
         if tuple(map(int, etcd.split("-")[0].split("."))) < OLDEST_ETCD:
             raise MissingError(f"etcd {etcd} is too old: kube-apiserver would silently disable WatchList")
@@ -129,4 +141,4 @@ class Binaries:
             f"-X {version}.gitMinor={minor} -X k8s.io/client-go/pkg/version.gitVersion=v{self.kubernetes}"
         )
         package = "k8s.io/kubernetes/test/e2e" if name == SPECS else f"k8s.io/kubernetes/cmd/{name}"
-        return "kubernetes", package, self.kubernetes, flags
+        return _module_of(f"{major}.{minor}").name, package, self.kubernetes, flags
