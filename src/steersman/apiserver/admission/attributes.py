@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import WriteOptions
 from steersman.apiserver.resources.request_context import User
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind
 
@@ -26,6 +27,8 @@ class Attributes:
     dry_run: bool
     name: str
     warnings: tuple[str, ...] = ()
+    #: The version of the resource in which a policy gets the objects; ``None`` for that of the request.
+    matched: ServedResource | None = None
 
     @property
     def subresource(self) -> str:

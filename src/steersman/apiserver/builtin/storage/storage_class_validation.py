@@ -33,7 +33,8 @@ def storage_class_errors(obj: JsonObject, old: JsonObject | None, subresource: s
         ("volumeBindingMode", None),
     ):
         if not same_content(obj.get(name) or empty, old.get(name) or empty):
-            errors.append(invalid(name, obj.get(name) or empty, _IMMUTABLE))
+            given = obj.get(name)
+            errors.append(invalid(name, empty if given is None else given, _IMMUTABLE))
     return errors
 
 

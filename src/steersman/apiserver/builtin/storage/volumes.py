@@ -25,6 +25,11 @@ class VolumeStrategy(BuiltinStrategy):
 
     answers_delete_with_object = True
 
+    def default(self, obj: JsonObject) -> None:
+        """Set the defaults, and the phase ``Pending`` where none is given."""
+        super().default(obj)
+        obj["status"] = {"phase": "Pending", **(obj.get("status") or {})}
+
     def initial_status(self, obj: JsonObject) -> JsonObject:
         """Return the phase ``Pending``."""
         return {"phase": "Pending", _PHASE_TIME: obj["metadata"]["creationTimestamp"]}
