@@ -121,8 +121,6 @@ def _affinity_errors(spec: JsonObject) -> Errors:
         return node_selector_errors(wanted, "spec.nodeAffinity.required")
     if spec.get("nodeAffinity") is not None:
         return [required("spec.nodeAffinity.required", "must specify required node constraints")]
-    if spec.get("local") is not None:
-        return [required("spec.nodeAffinity", "Local volume requires node affinity")]
     return []
 
 
@@ -131,6 +129,8 @@ def _source_errors(spec: JsonObject) -> Errors:
     if not found:
         return [required("spec", "must specify a volume type")]
     errors = _SOURCES[found[0]](spec[found[0]], f"spec.{found[0]}")
+    if found[0] == "local" and (spec.get("nodeAffinity") or {}).get("required") is None:
+        errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
     return errors + [forbidden(f"spec.{name}", "may not specify more than 1 volume type") for name in found[1:]]
 
 
