@@ -1,4 +1,4 @@
-"""`Attributes`: one write as admission sees it."""
+"""`Attributes`: one write, or one connection to a pod, as admission sees it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -19,11 +19,12 @@ class Attributes:
 
     request: ApiRequest
     operation: str
-    #: The new object; ``None`` for a delete.
+    #: The new object; ``None`` for a delete. The options of a connection.
     obj: JsonObject | None = field(repr=False)
     #: The live object; ``None`` for a create.
     old: JsonObject | None = field(repr=False)
-    options: JsonObject
+    #: The options of the write; ``None`` for a connection.
+    options: JsonObject | None
     dry_run: bool
     name: str
     warnings: tuple[str, ...] = ()

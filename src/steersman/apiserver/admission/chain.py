@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from steersman.apiserver.access.authorization import is_privileged
 from steersman.apiserver.access.rbac.authorizer import Rbac
-from steersman.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes, write_document
+from steersman.apiserver.admission.attributes import CONNECT, CREATE, DELETE, UPDATE, Attributes, write_document
 from steersman.apiserver.admission.configurations import (
     BINDINGS,
     MUTATING,
@@ -157,6 +157,14 @@ class Admission:
         if request.context.answers is not None:
             attributes = self._webhooks.mutate(attributes, Rounds())
         return self._validate(attributes).warnings
+
+    def connect(self, request: ApiRequest, options: JsonObject) -> Review:
+        """Mutate and validate the options of a connection, such as the command of an exec."""
+        attributes = self._mutated(
+            Attributes(request, CONNECT, options, None, None, dry_run=False, name=request.info.name)
+        )
+        attributes = self._validate(attributes)
+        return Review(attributes.obj or options, attributes.warnings)
 
     def _reviews(self, request: ApiRequest) -> bool:
         return self.is_active and not is_exempt(request.served)

@@ -122,8 +122,8 @@ class MutatingPolicies:
             patched = _json_patched(live, scope.patch(mutation["jsonPatch"]["expression"]))
             is_strict = True
         else:
-            kind = _type_of(attributes, bound.served)
-            patched = _configured(live, scope.patch(mutation["applyConfiguration"]["expression"]), kind)
+            value, kind = scope.patch(mutation["applyConfiguration"]["expression"]), _type_of(attributes, bound.served)
+            patched = _configured(live, value, kind)
             is_strict = False
         read = _read(patched, bound.served, is_strict=is_strict) if attributes.subresource in _WHOLE else patched
         after = converter(bound.served, own)(read)
@@ -147,7 +147,12 @@ def _type_of(attributes: Attributes, served: ServedResource) -> FieldType:
     if attributes.subresource in _WHOLE:
         kind: FieldType = served.strategy.ownership_type()
         return kind
-    return type_of(attributes.kind)
+    try:
+        return type_of(attributes.kind)
+    except KeyError:
+        group, version, name = attributes.kind
+        why = f"no corresponding type for {group}/{version}, Kind={name}"
+        raise Failed(f"error applying patch: failed to convert patch object to typed object: {why}") from None
 
 
 def _json_patched(live: Any, value: object) -> JsonObject:
