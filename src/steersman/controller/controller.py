@@ -64,7 +64,7 @@ from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
 from steersman.controller.run.waiting_state import waiting_state
 from steersman.controller.scope import Scope
 from steersman.controller.sharded import sharded
-from steersman.controller.triggers import Trigger
+from steersman.controller.triggers import Mapper, Trigger
 from steersman.controller.workers import Workers
 from steersman.errors import DecodeError, SteersmanError, WaitTimeout, text_of
 from steersman.history import records as history
@@ -252,6 +252,17 @@ class Controller(Generic[K]):
     def waiting_state(self, record: Record, until: datetime | None) -> history.KeyState:
         """Return why a key that is neither ready nor running does not run, or that it has nothing to do."""
         return waiting_state(self._states.find(record.key), record, until, self._clock.monotonic())
+
+    def missing_referents(self, record: Record) -> list[history.ObjectName]:
+        """Return the objects that a reconciled one names by a `Reference`, and that the complete caches do not have."""
+        return [
+            named(informer.resource.gvk, key)
+            for trigger, informer, subscription in self._subscriptions
+            # A cache with a selector does not prove that an object does not exist.
+            if trigger.referents is not None and subscription.is_synced and not informer.is_selective
+            for key in _keys_of(trigger.referents, record)
+            if informer.covers_namespace(key.namespace) and informer.store.get(key) is None
+        ]
 
     # From a change to a key.
 
@@ -616,6 +627,14 @@ class Controller(Generic[K]):
 
     def __repr__(self) -> str:
         return f"<Controller {self.reconciler.name} {self.queue!r} held={len(self._barrier)}>"
+
+
+def _keys_of(referents: Mapper, record: Record) -> list[ObjectKey]:
+    """Return what an author's function names; nothing if it fails, which was reported when the cache called it."""
+    try:
+        return list(referents(record))
+    except Exception:  # noqa: BLE001 - see above
+        return []
 
 
 async def _noted(attempt: Attempt[Any], notes: RunNotes) -> Outcome:

@@ -74,14 +74,17 @@ class Reference(WatchedKind[R_contra], Generic[R_contra, W_co], frozen=True):
         """Return the trigger of the objects that name the changed one."""
         referent, kind, by = resource_of(self.kind), reconciled.resource.gvk.kind, self.by
 
-        def extract(record: Record) -> list[str]:
+        def referents(record: Record) -> list[ObjectKey]:
             try:
                 referrer = reconciled.decode(record)
             except DecodeError:
                 # The controller reports objects that do not decode, and does not reconcile them.
                 return []
+            return referent_keys(by(referrer), referent, record.key.namespace)
+
+        def extract(record: Record) -> list[str]:
             try:
-                return [str(key) for key in referent_keys(by(referrer), referent, record.key.namespace)]
+                return [str(key) for key in referents(record)]
             except BaseException as error:  # noqa: BLE001 - an author's function must not stop the cache
                 failure = error
                 failed(kind, record.key, failure)
@@ -94,4 +97,4 @@ class Reference(WatchedKind[R_contra], Generic[R_contra, W_co], frozen=True):
         def mapper(record: Record) -> list[ObjectKey]:
             return reconciled.store.keys_by_index(index, str(record.key))
 
-        return Trigger(self.kind, mapper, self.when, self.optional, self)
+        return Trigger(self.kind, mapper, self.when, self.optional, self, referents)
