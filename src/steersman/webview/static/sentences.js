@@ -105,6 +105,9 @@ function oneOf(names) {
   return [before, shown.at(-1)].filter(Boolean).join(t("next.one_of"));
 }
 
+/** Return that the operator began or ceased to lead. */
+export const leadershipText = (change) => t(change.is_leader ? "lead.began" : "lead.ceased", { lease: change.lease });
+
 /** Return one cause of a run, as part of a sentence. */
 export function causeText(cause, run) {
   const itself = isSame(cause.object, run.object);
