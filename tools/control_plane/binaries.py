@@ -31,6 +31,18 @@ def _pinned(module: Path, requirement: str) -> str:
     return match[1]
 
 
+def _module_of(minor: str) -> Path:
+    """Return the module that pins a minor version of Kubernetes, such as 1.33; the newest one without a name."""
+    newest = HERE / "kubernetes"
+    if not minor or _pinned(newest, "k8s.io/kubernetes").startswith(f"{minor}."):
+        return newest
+    older = HERE / f"kubernetes-{minor}"
+    if not older.exists():
+        others = ", ".join(sorted(path.name.partition("-")[2] for path in HERE.glob("kubernetes-*")))
+        raise MissingError(f"Kubernetes {minor} is not pinned; use one of {others}, or none for the newest")
+    return older
+
+
 def _build(what: str, module: Path, *arguments: str) -> None:
     """Run go with progress messages: the first build takes minutes."""
     begun = time.monotonic()
@@ -59,9 +71,9 @@ class Binaries:
         return str(self.folder / program)
 
     @classmethod
-    def ensure(cls, programs: Iterable[str] = CONTROL_PLANE) -> Self:
-        """Return the programs, building those that are not in the cache yet."""
-        binaries = cls._pinned()
+    def ensure(cls, programs: Iterable[str] = CONTROL_PLANE, *, minor: str = "") -> Self:
+        """Return the programs, building those that are not in the cache yet; an older Kubernetes by its ``minor``."""
+        binaries = cls._pinned(minor)
         if missing := binaries.missing(programs):
             binaries.build(missing)
         return binaries
@@ -77,8 +89,8 @@ class Binaries:
         return [name for name in programs if not Path(self[name]).exists()]
 
     @classmethod
-    def _pinned(cls) -> Self:
-        kubernetes = _pinned(HERE / "kubernetes", "k8s.io/kubernetes")
+    def _pinned(cls, minor: str = "") -> Self:
+        kubernetes = _pinned(_module_of(minor), "k8s.io/kubernetes")
         etcd = _pinned(HERE / "etcd", "go.etcd.io/etcd/server/v3")
         if tuple(map(int, etcd.split("-")[0].split("."))) < OLDEST_ETCD:
             raise MissingError(f"etcd {etcd} is too old: kube-apiserver would silently disable WatchList")
@@ -115,4 +127,4 @@ class Binaries:
             f"-X {version}.gitMinor={minor} -X k8s.io/client-go/pkg/version.gitVersion=v{self.kubernetes}"
         )
         package = "k8s.io/kubernetes/test/e2e" if name == SPECS else f"k8s.io/kubernetes/cmd/{name}"
-        return "kubernetes", package, self.kubernetes, flags
+        return _module_of(f"{major}.{minor}").name, package, self.kubernetes, flags

@@ -93,6 +93,11 @@ class Context(Generic[K]):
         return self._why
 
     @property
+    def cluster(self) -> str:
+        """Name of the cluster of the object: that of its context, or what a provider of clusters calls it."""
+        return self._options.cluster
+
+    @property
     def log(self) -> ContextLog:
         """Logger that adds controller, kind, key and the number of this run to every line."""
         if self._log is None:

@@ -455,6 +455,8 @@ class Controller(Generic[K]):
             "key": str(request.key),
             "reconcile": number,
         }
+        if cluster := self._environment.options.cluster:
+            fields["cluster"] = cluster
         return Context(run, self._environment_of(run.obj.uid), why=request.causes, fields=fields)
 
     def _environment_of(self, uid: str) -> ReconcileEnvironment:

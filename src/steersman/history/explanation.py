@@ -17,6 +17,7 @@ from steersman.history.records import (
     ObjectView,
     Read,
     Reconcile,
+    ReplicaRecord,
     Result,
     Verb,
     WebhookCall,
@@ -34,6 +35,8 @@ def explain(view: ObjectView, now: datetime) -> list[str]:
     lines = [sentence(view)]
     if view.exists:
         lines.append(next_run(view, now))
+    if view.exists and (replica := view.replica) is not None and replica.is_working and replica.shard is not None:
+        lines.append(f"Replica: {replica.identity}, which works on shard {replica.shard} of {replica.shards}.")
     timeline = timeline_lines(view, now)
     return [*lines, "", *timeline] if timeline else lines
 
@@ -95,6 +98,8 @@ def sentence(view: ObjectView) -> str:
 def next_run(view: ObjectView, now: datetime) -> str:
     """Return when the object is reconciled next."""
     state = view.state
+    if view.replica is not None and not view.replica.is_working:
+        return f"Next run: not known, because {_no_worker(view.replica)}."
     match state.phase:
         case KeyPhase.RUNNING:
             return "Next run: it is being reconciled right now."
@@ -139,6 +144,12 @@ def _one_of(names: list[str]) -> str:
     if len(names) > _NAMED + 1:
         names = [*names[:_NAMED], f"one of {len(names) - _NAMED} more"]
     return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _no_worker(replica: ReplicaRecord) -> str:
+    if replica.shard is None:
+        return "no replica that answered leads"
+    return f"no replica that answered works on shard {replica.shard} of {replica.shards}"
 
 
 def reconcile_lines(reconcile: Reconcile, now: datetime) -> list[str]:
