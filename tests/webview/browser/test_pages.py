@@ -458,6 +458,10 @@ async def test_the_sentences_of_the_page_are_those_of_steer_why() -> None:
     operator = showcase(RealClock())
     now = operator.clock.now()
     states = [KeyState(phase, now + timedelta(hours=1) if phase is not KeyPhase.IDLE else None) for phase in KeyPhase]
+    secrets = tuple(ObjectName("Secret", "shop", f"tls-{number}") for number in range(5))
+    states += [KeyState(missing=secrets[:count]) for count in range(1, 6)]
+    states.append(KeyState(KeyPhase.WAITING, now + timedelta(hours=1), secrets[0], missing=secrets[:1]))
+    states.append(KeyState(KeyPhase.WAITING, None, secrets[0], missing=secrets[1:2]))
     for number, state in enumerate(states):
         operator.put(
             ObjectName("Thing", "", f"thing-{number}"), state=state, generation=2, observed_generation=number % 3
