@@ -12,7 +12,7 @@ from steersman.history.state import TreeNode
 from steersman.protocol.http import Response
 from steersman.testing.fake_clock import FakeClock
 from steersman.webview.actions import ACTION_NAMES, Action, Fault, Pause
-from tests.history.test_drafts import drafted
+from tests.support.drafts import drafted
 from tests.webview.asking import ask, document, error, view_of
 from tests.webview.sample import READY, SampleOperator, showcase
 from tests.webview.sample_plan import SamplePlans

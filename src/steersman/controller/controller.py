@@ -36,8 +36,9 @@ from steersman.controller.keys.write_barrier import WriteBarrier
 from steersman.controller.options import ControllerOptions
 from steersman.controller.owned import Owned
 from steersman.controller.recording.run_log import log_run
-from steersman.controller.recording.run_notes import RunNotes, current_notes
+from steersman.controller.recording.run_notes import RunNotes, noted
 from steersman.controller.recording.run_trace import RunTrace, named
+from steersman.controller.references import missing_referents
 from steersman.controller.reports.causes import Cause, Part, SpecChange, cause_of
 from steersman.controller.reports.failures import ReconcileFailure
 from steersman.controller.reports.outcome import (
@@ -64,7 +65,7 @@ from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
 from steersman.controller.run.waiting_state import waiting_state
 from steersman.controller.scope import Scope
 from steersman.controller.sharded import sharded
-from steersman.controller.triggers import Mapper, Trigger
+from steersman.controller.triggers import Trigger
 from steersman.controller.workers import Workers
 from steersman.errors import DecodeError, SteersmanError, WaitTimeout, text_of
 from steersman.history import records as history
@@ -258,10 +259,8 @@ class Controller(Generic[K]):
         return [
             named(informer.resource.gvk, key)
             for trigger, informer, subscription in self._subscriptions
-            # A cache with a selector does not prove that an object does not exist.
-            if trigger.referents is not None and subscription.is_synced and not informer.is_selective
-            for key in _keys_of(trigger.referents, record)
-            if informer.covers_namespace(key.namespace) and informer.store.get(key) is None
+            if subscription.is_synced
+            for key in missing_referents(trigger, informer, record)
         ]
 
     # From a change to a key.
@@ -409,7 +408,7 @@ class Controller(Generic[K]):
             self.reconciler, run, ctx, self._clock, failures=state.failures, is_stopping=self._workers.is_stopping
         )
         try:
-            outcome = await (attempt.run() if notes is None else _noted(attempt, notes))
+            outcome = await (attempt.run() if notes is None else noted(attempt.run(), notes))
         except BaseException:
             self._recorder.record(
                 ended, Stopped(), RunTiming(trace.started, trace.began, self._clock.monotonic() - trace.began)
@@ -629,23 +628,6 @@ class Controller(Generic[K]):
 
     def __repr__(self) -> str:
         return f"<Controller {self.reconciler.name} {self.queue!r} held={len(self._barrier)}>"
-
-
-def _keys_of(referents: Mapper, record: Record) -> list[ObjectKey]:
-    """Return what an author's function names; nothing if it fails, which was reported when the cache called it."""
-    try:
-        return list(referents(record))
-    except Exception:  # noqa: BLE001 - see above
-        return []
-
-
-async def _noted(attempt: Attempt[Any], notes: RunNotes) -> Outcome:
-    """Run an attempt, and note everything that it reads and sends."""
-    current_notes.set(notes)
-    try:
-        return await attempt.run()
-    finally:
-        current_notes.set(None)
 
 
 class _ChangeListener(Struct, frozen=True):

@@ -15,9 +15,9 @@ object. This is done before a recording is made, because a recording is kept, sh
 """
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -36,6 +36,8 @@ from steersman.protocol.confidential import is_confidential, is_confidential_res
 from steersman.protocol.http import SAFE_METHODS, Request, Response
 from steersman.transport.base import DEFAULT_TIMEOUT
 from steersman.transport.wrapper import TransportWrapper
+
+T = TypeVar("T")
 
 #: Objects and requests of one run that are noted; a run with more is not recorded.
 _MOST: Final = 500
@@ -137,6 +139,15 @@ class RecordingTransport(TransportWrapper):
             raise
         notes.answered(request, response)
         return response
+
+
+async def noted(run: Awaitable[T], notes: RunNotes) -> T:
+    """Wait for a run, and note everything that it reads and sends."""
+    current_notes.set(notes)
+    try:
+        return await run
+    finally:
+        current_notes.set(None)
 
 
 def recording_of(
