@@ -459,11 +459,16 @@ class Context(Generic[K]):
 
     async def _send(self, obj: KubeObject, request: Awaitable[T]) -> T:
         """Wait for a write; note it if it fails."""
+        trace = self._run.trace
+        sent = trace.clock.monotonic()
         try:
-            return await self._run.trace.request(request)
+            answer = await request
         except SteersmanError as error:
-            self._run.trace.failed(obj, error)
+            trace.answered(sent)
+            trace.failed(obj, error)
             raise
+        trace.answered(sent)
+        return answer
 
     def _on_loop(self, call: Callable[[], None]) -> None:
         if threading.get_ident() == self._thread:
