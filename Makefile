@@ -25,7 +25,10 @@ SECONDS ?= 300
 PYTHONS ?= 3.12 3.13 3.14
 TESTS ?= tests/objects tests/schema tests/structural tests/cel tests/secrets tests/controller tests/testing
 
-.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real conformance examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs site report sbom rehearse-release lock clean
+# What the dependencies are used for.
+LOWEST_TESTS ?= tests/objects tests/protocol tests/transport tests/serving tests/client tests/webhook tests/controller tests/manager tests/cli tests/testing
+
+.PHONY: help demo test test-pythons test-lowest test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real e2e-short contract-real conformance examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs site report sbom rehearse-release lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -38,6 +41,9 @@ test: $(DEV) ## Run all tests
 
 test-pythons: $(DEV) ## Run core tests on other Pythons, which it finds or fetches: PYTHONS="3.14" TESTS=
 	PYTHONS="$(PYTHONS)" $(BIN)/python -m tools.other_pythons -q -n $(WORKERS) $(TESTS)
+
+test-lowest: $(DEV) ## Run tests with the lowest versions of all dependencies that are allowed
+	$(BIN)/python -m tools.lowest_versions -q -n $(WORKERS) $(LOWEST_TESTS)
 
 test-databases: $(DATABASES) $(S3) ## Test the database operators on real servers, which it fetches if need be
 	STEERSMAN_DATABASES=1 $(BIN)/pytest -q -n $(WORKERS) $(wildcard examples/*/tests/databases)
@@ -75,9 +81,12 @@ real-cluster: $(DEV) ## Run a real single-node cluster until Ctrl-C (needs root,
 e2e-real: $(DATABASES) ## Deploy operators to real clusters, from scaffold to undeploy: SCENARIOS="fleet" (needs root, Go)
 	@$(BIN)/python -m tools.real_cluster.scenarios $(SCENARIOS)
 
-contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver with its controllers, too (needs Go)
-	$(BIN)/python -m tools.control_plane run --controllers -- $(BIN)/pytest -q -rs tests/contract -k real
-	$(BIN)/python -m tools.control_plane run -- $(BIN)/pytest -q -rs tests/contract/test_planning.py -k real
+e2e-short: $(DEV) ## Two scenarios of e2e-real on one cluster, and its end by force; prints why where none can run
+	@$(BIN)/python -m tools.real_cluster.scenarios --if-possible --together guide sharded killed
+
+contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver with its controllers: KUBERNETES=1.33 (needs Go)
+	$(BIN)/python -m tools.control_plane --kubernetes "$(KUBERNETES)" run --controllers -- $(BIN)/pytest -q -rs tests/contract -k real
+	$(BIN)/python -m tools.control_plane --kubernetes "$(KUBERNETES)" run -- $(BIN)/pytest -q -rs tests/contract/test_planning.py -k real
 
 difference: $(DEV) ## Compare random operations with a real kube-apiserver: SEED=1 OPS=20000 (needs Go)
 	$(BIN)/python -m tools.control_plane run -- $(BIN)/python -m tests.contract.difference --seed $(SEED) --ops $(OPS)
@@ -121,7 +130,7 @@ sbom: $(DEV) ## Write the list of vendored libraries that is part of every wheel
 	$(BIN)/python -m tools.sbom
 
 rehearse-release: $(DEV) ## Do everything of a release except publishing: build twice, install by name, try (needs network)
-	@$(BIN)/python -m tools.rehearse_release
+	@$(BIN)/python -m tools.rehearse_release $(if $(TAG),--tag $(TAG)) $(if $(DIST),--dist $(DIST)) $(if $(filter no,$(CLUSTER)),--no-cluster)
 
 lock: $(DEV) ## Renew the hash-locked requirement files (needs network)
 	$(COMPILE) --group demo -o requirements/demo.txt

@@ -3,8 +3,12 @@
 It builds wheel and sdist twice and compares them byte for byte, looks into the wheel, serves it from an index on this
 machine, installs it by name into an empty environment, begins a project there and tests it. Where
 there are root and Go, the scenario "fleet" of ``make e2e-real`` follows: image, registry, deployment on a real cluster.
+
+A release itself runs the same steps: ``TAG=v0.2.0`` fails if the tag is not the version, and ``DIST=dist`` keeps what
+was built and compared, so that exactly these files are published.
 """
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -33,6 +37,13 @@ _PARTS: Final = ("dist-info/sboms/steersman.cdx.json", "dist-info/licenses/LICEN
 
 def main() -> None:
     """Rehearse, and print how long each step took; the first failure ends it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--tag", help="the tag of the release; must be v and the version")
+    parser.add_argument("--dist", type=Path, help="a folder for the wheel and the sdist")
+    parser.add_argument("--no-cluster", action="store_true", help="do not deploy to a real cluster")
+    options = parser.parse_args()
+    if options.tag and options.tag != f"v{__version__}":
+        sys.exit(f"the tag {options.tag} is not v{__version__}, the version in src/steersman/version.py")
     with tempfile.TemporaryDirectory(prefix="steersman-release-") as scratch:
         place = Path(scratch)
         clone = place / "clone"
@@ -43,11 +54,15 @@ def main() -> None:
         with _index(place / "first") as url:
             _step("install by name into an empty environment", lambda: _install(place, url))
         _step("begin a project and test it", lambda: _use(place))
-        if os.geteuid() == 0 and shutil.which("go"):
+        if options.no_cluster:
+            print("not done: deploy to a real cluster, because of --no-cluster")
+        elif os.geteuid() == 0 and shutil.which("go"):
             scenario = [sys.executable, "-m", "tools.real_cluster.scenarios", "fleet"]
             _step("deploy to a real cluster", lambda: _run(*scenario, cwd=ROOT))
         else:
             print("not done: deploy to a real cluster, which needs root and Go")
+        if options.dist:
+            _keep(place / "second", options.dist)
     print("the release is ready: nothing was published")
 
 
@@ -75,6 +90,14 @@ def _build_twice(clone: Path, place: Path) -> None:
         sys.exit(f"the two builds differ: {first} and {second}")
     for name, digest in sorted(first.items()):
         print(f"          {digest}  {name}")
+
+
+def _keep(built: Path, dist: Path) -> None:
+    """Copy wheel and sdist, which the first build and the index hold between other files, to a folder of their own."""
+    dist.mkdir(parents=True, exist_ok=True)
+    for path in sorted(built.iterdir()):
+        shutil.copy2(path, dist)
+        print(f"          {dist / path.name}")
 
 
 def _digest(path: Path) -> str:

@@ -1,7 +1,7 @@
 """A real Kubernetes control plane for tests: build it once from its Go modules, then run commands against it.
 
     python -m tools.control_plane build
-    python -m tools.control_plane run [--controllers] -- COMMAND…
+    python -m tools.control_plane --kubernetes 1.33 run [--controllers] -- COMMAND…
 
 `run` starts etcd and kube-apiserver (and kube-controller-manager, if asked) on free loopback ports, sets KUBECONFIG,
 STEERSMAN_CONTRACT_KUBECONFIG and STEERSMAN_CONTRACT_AUDIT_LOG for the command, with controllers
@@ -35,6 +35,7 @@ def _run(binaries: Binaries, command: list[str], *, controllers: bool) -> int:
 def main() -> int:
     """Build, or run a command with a fresh control plane and return its exit code."""
     parser = argparse.ArgumentParser(prog="control_plane", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--kubernetes", default="", metavar="MINOR", help="such as 1.33; the newest if not given")
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("build", help="build kube-apiserver, kube-controller-manager, kubectl and etcd into the cache")
     run = verbs.add_parser("run", help="run a command against a fresh control plane")
@@ -42,7 +43,7 @@ def main() -> int:
     run.add_argument("command", nargs=argparse.REMAINDER, help="the command, after --")
     options = parser.parse_args()
     try:
-        binaries = Binaries.ensure()
+        binaries = Binaries.ensure(minor=options.kubernetes)
         if options.verb == "build":
             print(f"the control plane is in {binaries.folder}")
             return 0
