@@ -103,6 +103,7 @@ class Reflector:
         self._synced = self._was_synced = True
         self._on_changes(changes)
         if self._store.compression is not None and self._store.compression.is_active:
+            del buffer  # the objects before they were compressed
             return_free_memory()
 
     def apply(self, events: list[ObjectEvent], *, initial: bool) -> str:
