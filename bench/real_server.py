@@ -149,7 +149,7 @@ KOPF_RECONCILE = textwrap.dedent(
 )
 
 
-async def _fill(kubeconfig: Path, first: int, count: int) -> None:
+async def fill(kubeconfig: Path, first: int, count: int) -> None:
     """Create objects of about 2.7 KB each."""
     limit = asyncio.Semaphore(32)
     async with Client.connect(kubeconfig=str(kubeconfig)) as client:
@@ -256,9 +256,9 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, ControlPlane(binaries, controllers=False) as plane:
         go = _build(Path(folder))
-        asyncio.run(_fill(plane.kubeconfig, 0, RECONCILED))
+        asyncio.run(fill(plane.kubeconfig, 0, RECONCILED))
         _reconcile(plane, go)
         # New objects: the others have the status and annotations of the operators before.
         asyncio.run(_empty(plane.kubeconfig))
-        asyncio.run(_fill(plane.kubeconfig, 0, OBJECTS))
+        asyncio.run(fill(plane.kubeconfig, 0, OBJECTS))
         _sync(plane, go)

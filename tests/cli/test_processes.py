@@ -2,20 +2,34 @@
 
 import asyncio
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import click
 from click.testing import CliRunner
+from msgspec.json import decode
 
-from steersman.cli.processes import Processes, ProcessesApp, merged_metrics, passed_on
+from steersman.cli.processes import (
+    Processes,
+    ProcessesApp,
+    ProcessesHistoryApp,
+    history_socket,
+    passed_on,
+)
 from steersman.cli.run import command
 from steersman.clock import RealClock
 from steersman.concurrency import background
+from steersman.history.records import ObjectName, ObjectView, Reconcile
+from steersman.history.state import Overview
+from steersman.manager.history_app import HistoryApp
+from steersman.manager.metrics.merging import merged_metrics
+from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.serving.server import Listen, Server
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.in_memory import InMemoryTransport
 from tests.support.example_operator import operator
+from tests.support.introspection import STARTED, SampleIntrospection
 
 #: Writes a line into the file of its first argument, then waits for its end; ``-S`` starts it in milliseconds.
 _WAIT = "import sys, time; open(sys.argv[1], 'a').write('started\\n'); time.sleep(60)"
@@ -110,10 +124,36 @@ async def test_probes_and_metrics_are_those_of_all_processes(tmp_path: Path) -> 
         assert b'runs_total{process="0"} 3.0\nruns_total{process="1"} 3.0\n' in page
 
 
+async def test_steer_why_asks_all_processes_by_one_port(tmp_path: Path) -> None:
+    """A port-forward reaches one port of the pod, and each process knows only its own reconciles."""
+    clock = RealClock()
+    processes = Processes([["unused"], ["unused"], ["unused"]], tmp_path, grace=5.0, clock=clock)
+    transport = InMemoryTransport(ProcessesHistoryApp(processes), clock=clock)
+    assert (await transport.request(Request("GET", "/overview"))).status == 503
+    name = ObjectName("Site", "default", "a", "example.com")
+    sources = [SampleIntrospection(), SampleIntrospection()]
+    for number, source in enumerate(sources):
+        run = Reconcile(controller="site", object=name, uid="u", number=number, started=STARTED, seconds=0.1)
+        source.add(run)
+    site = ApiResource(gvk=GroupVersionKind("example.com", "v1", "Site"), plural="sites")
+    async with AsyncExitStack() as stack:
+        for number, source in enumerate(sources):
+            listen = Listen(path=history_socket(tmp_path / f"{number}.sock"))
+            await stack.enter_async_context(Server(HistoryApp(source, [site]), clock=clock, listen=listen))
+        overview = decode((await transport.request(Request("GET", "/overview"))).body, type=Overview)
+        assert (overview.replicas, overview.controllers[0].runs) == (2, 14)
+        target = "/object?resource=site&namespace=default&name=a"
+        assert decode((await transport.request(Request("GET", target))).body, type=ObjectView).exists
+        assert len(decode((await transport.request(Request("GET", "/objects"))).body)) == 1
+        unknown = await transport.request(Request("GET", "/object?resource=pod&name=a"))
+        assert (unknown.status, b"it reconciles Site" in unknown.body) == (404, True)
+        assert (await transport.request(Request("POST", "/objects"))).status == 405
+
+
 def test_each_sample_has_the_process_that_it_comes_from() -> None:
     """Two samples with the same labels would be refused by Prometheus."""
     page = b'# HELP depth Keys.\n# TYPE depth gauge\ndepth{name="a"} 1.0\n'
-    merged = merged_metrics({"0": page, "1": page}).decode()
+    merged = merged_metrics({"0": page, "1": page}, label="process").decode()
     assert merged == (
         '# HELP depth Keys.\n# TYPE depth gauge\ndepth{name="a",process="0"} 1.0\ndepth{name="a",process="1"} 1.0\n'
     )

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from steersman.controller.context import Context
+from steersman.controller.recording.run_trace import RunTrace
 from steersman.controller.run.attempt import Attempt
 from steersman.controller.run.run_record import RunRecord
 from steersman.history.redaction import SecretMemory
@@ -262,9 +263,7 @@ async def test_a_run_whose_coroutine_is_closed_ends_quietly() -> None:
         options = SimpleNamespace(client=cluster.client, clock=clock)
         environment: Any = SimpleNamespace(options=options, caches=None)
         widget = Widget(meta("a", "default", uid="u"), WidgetSpec())
-        record = RunRecord(
-            widget, environment.caches, on_write=lambda *_, **__: None, memory=SecretMemory(), clock=FakeClock()
-        )
+        record = RunRecord(widget, environment.caches, lambda *_, **__: None, SecretMemory(), RunTrace.begin(clock))
         ctx = Context(record, environment, why=(), fields={})
         run = Attempt(operator.reconcilers[0], record, ctx, clock).run()
         await tasks.create_task(begin())

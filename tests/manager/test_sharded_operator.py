@@ -12,6 +12,8 @@ from steersman.clock import Clock
 from steersman.concurrency import background
 from steersman.controller.context import Context
 from steersman.errors import ConfigError, DeclarationError, LeadershipLost
+from steersman.history.records import ObjectName
+from steersman.history.replicas import merged_overview, merged_view
 from steersman.informer.changes import Change
 from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import ConfigMap, Secret
@@ -136,6 +138,27 @@ def table(cluster: Cluster) -> Assignment:
     """Return the table of shards on the server."""
     lease = next(one for one in cluster.list(Lease) if one.name == "copies-shards")
     return Assignment.parse(lease.metadata.annotations[TABLE])
+
+
+async def test_the_replicas_know_which_of_them_works_on_an_object(cluster: Cluster) -> None:
+    """``steer why`` asks all of them; each has the object in its cache, one knows what is done about it."""
+    async with Replica("a", cluster).running() as a, Replica("b", cluster).running() as b:
+        shards = await create(cluster, 12)
+        for name, shard in shards.items():
+            views = [one.manager.introspection.view(ObjectName("ConfigMap", "default", name)) for one in (a, b)]
+            assert [one.replica is not None and one.replica.is_working for one in views] == [
+                shard in a.shards,
+                shard in b.shards,
+            ]
+            merged = merged_view(views)
+            assert merged.replica is not None
+            assert (merged.replica.shard, merged.replica.shards) == (shard, SHARDS)
+            assert merged.reconciles
+        overview = merged_overview([one.manager.introspection.overview() for one in (a, b)])
+        assert overview.leadership is not None
+        assert overview.leadership.shards == tuple(range(SHARDS))
+        own = [[x for x in one.manager.introspection.summaries() if not x.is_foreign] for one in (a, b)]
+        assert len(own[0]) + len(own[1]) == len(shards)
 
 
 async def test_every_object_is_reconciled_by_the_replica_that_holds_its_shard(cluster: Cluster) -> None:

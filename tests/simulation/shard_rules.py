@@ -8,7 +8,9 @@ As in ``lease_rules``, a write that was sent in time arrives before the lease of
 shorter than the time between the renew deadline and the end of a lease.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import NamedTuple
 
 from steersman.manager.leader.lease import Candidate, Create, Follow, LeaseRecord
 from steersman.randomness import Randomness
@@ -34,12 +36,14 @@ class World(EventQueue):
         self.replicas: list[Replica] = []
         self.writes = 0
         self.moves = 0
-        #: Writes that arrived while another replica held the shard, and shards with two workers.
-        self.wrong: list[str] = []
+        #: Writes that arrived while another replica held the shard.
+        self.unfenced: list[str] = []
+        #: Shards that two replicas worked on at the same time.
+        self.shared: list[str] = []
 
     def holder_of(self, shard: int) -> Holder | None:
         """Return who holds a shard."""
-        return Assignment.parse(self.table).holders[shard] if self.table else None
+        return _parsed(self.table).holders[shard] if self.table else None
 
     def store_slot(self, slot: int, record: LeaseRecord, version: int) -> bool:
         """Replace the Lease of a slot if it has not changed since that version; return whether it was replaced."""
@@ -63,7 +67,7 @@ class World(EventQueue):
         self.writes += 1
         holder = self.holder_of(shard)
         if holder != writer:
-            self.wrong.append(f"{self.now:.3f} {writer.identity} writes shard {shard}, which {holder} holds")
+            self.unfenced.append(f"{self.now:.3f} {writer.identity} writes shard {shard}, which {holder} holds")
 
     def check_workers(self) -> None:
         """Note every shard that two replicas work on."""
@@ -71,13 +75,17 @@ class World(EventQueue):
         for replica in self.replicas:
             for shard in replica.working():
                 if shard in seen:
-                    self.wrong.append(f"{self.now:.3f} {seen[shard]} and {replica.name} both work on shard {shard}")
+                    self.shared.append(f"{self.now:.3f} {seen[shard]} and {replica.name} both work on shard {shard}")
                 seen[shard] = replica.name
 
     def forgotten(self) -> list[int]:
         """Return the shards that no replica works on."""
         worked = {shard for replica in self.replicas for shard in replica.working()}
         return sorted(set(range(self.shards)) - worked)
+
+
+#: Reads a table; replicas read the same one many times.
+_parsed = lru_cache(1024)(Assignment.parse)
 
 
 def _lease(record: LeaseRecord | None, version: int) -> SlotLease:
@@ -155,9 +163,7 @@ class Replica(UnreliableReplica):
             self.run_later(process, self._world.delay(), lambda _: received())
 
     def _see_table(self, table: str, version: int) -> None:
-        self._shards.saw_table(
-            Assignment.parse(table) if table else None, str(version) if table else "", self._world.now
-        )
+        self._shards.saw_table(_parsed(table) if table else None, str(version) if table else "", self._world.now)
 
     def _choose(self, process: int) -> Callable[[], None]:
         slots = dict(self._world.slots)
@@ -357,13 +363,40 @@ def play_shards(seed: int, *, longest_delay: float = 2.4) -> World:
     return world
 
 
-def play_seeds(seeds: Iterator[int]) -> tuple[int, int, list[str]]:
-    """Run seeds; return the writes, the moves, and everything that was wrong."""
-    writes, moves, wrong = 0, 0, []
+class Played(NamedTuple):
+    """What the servers of some runs have seen."""
+
+    runs: int = 0
+    writes: int = 0
+    moves: int = 0
+    unfenced: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+    #: Shards that no replica worked on when all faults were over.
+    forgotten: tuple[str, ...] = ()
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """Everything that must not happen."""
+        return (*self.unfenced, *self.shared, *self.forgotten)
+
+    def plus(self, other: "Played") -> "Played":
+        """Return the sum of two."""
+        return Played(*(mine + more for mine, more in zip(self, other, strict=True)))
+
+
+def play_seeds(seeds: Iterable[int]) -> Played:
+    """Run seeds; return the sum of what their servers have seen."""
+    total = Played()
     for seed in seeds:
         world = play_shards(seed)
-        writes, moves = writes + world.writes, moves + world.moves
-        wrong += [f"seed {seed}: {text}" for text in world.wrong]
-        if forgotten := world.forgotten():
-            wrong.append(f"seed {seed}: no replica works on shards {forgotten}")
-    return writes, moves, wrong
+        total = total.plus(
+            Played(
+                1,
+                world.writes,
+                world.moves,
+                tuple(f"seed {seed}: {text}" for text in world.unfenced),
+                tuple(f"seed {seed}: {text}" for text in world.shared),
+                tuple(f"seed {seed}: no replica works on shard {shard}" for shard in world.forgotten()),
+            )
+        )
+    return total

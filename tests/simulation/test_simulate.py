@@ -108,6 +108,7 @@ def test_a_level_based_operator_survives_every_single_fault() -> None:
     report = simulate(careful, rollout, faults=["all", "stale-restart"])
     report.raise_if_failed()
     unreached = {name for name, kind in KINDS.items() if kind.place in {"read", "call"}}
+    unreached.add("crash-at-await")  # the operator waits for its writes only, where other crashes are
     assert {fault.kind for plan in report.tried for fault in plan.faults} == set(KINDS) - unreached
     assert report.missed == []
     assert "plans passed" in report.summary()

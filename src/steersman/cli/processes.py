@@ -11,19 +11,22 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
-from prometheus_client.core import Metric
-from prometheus_client.exposition import generate_latest
-from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.registry import Collector, CollectorRegistry
+from msgspec import Raw
+from msgspec.json import decode, encode
 
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background
+from steersman.errors import ConfigError
+from steersman.history.records import ObjectView
+from steersman.history.replicas import merged_overview, merged_summaries, merged_view
+from steersman.history.state import ObjectSummary, Overview
+from steersman.manager.metrics.merging import merged_metrics
 from steersman.manager.process.signals import stop_on_signals
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.serving.server import Listen, Server
@@ -42,6 +45,7 @@ _ANSWER = 5.0
 _UNUSABLE = 2
 _TEXT = [("content-type", "text/plain; charset=utf-8")]
 _METRICS = [("content-type", "text/plain; version=0.0.4; charset=utf-8")]
+_JSON = [("content-type", "application/json"), ("cache-control", "no-store")]
 _OK = 200
 
 
@@ -61,6 +65,11 @@ def passed_on(context: click.Context, without: Sequence[str]) -> list[str]:
             values = value if parameter.multiple else [value]
             arguments += [f"{parameter.opts[0]}={one}" for one in values or ()]
     return arguments
+
+
+def history_socket(socket: Path) -> Path:
+    """Return where a process answers about its history, given where it answers probes."""
+    return socket.with_suffix(".history")
 
 
 class _Process:
@@ -84,11 +93,12 @@ class _Process:
             with suppress(ProcessLookupError):
                 os.kill(self.running.pid, number)
 
-    async def ask(self, target: str, clock: Clock) -> tuple[int, bytes]:
+    async def ask(self, target: str, clock: Clock, *, history: bool) -> tuple[int, bytes]:
         """Return the status and the body of its answer; status 0 if it does not answer."""
+        socket = history_socket(self.socket) if history else self.socket
         try:
             async with clock.timeout(_ANSWER):
-                reader, writer = await asyncio.open_unix_connection(self.socket)
+                reader, writer = await asyncio.open_unix_connection(socket)
                 try:
                     writer.write(f"GET {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".encode())
                     head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
@@ -125,11 +135,13 @@ class Processes:
         for process in self._processes:
             process.signal(signal.SIGKILL)
 
-    async def ask(self, target: str) -> dict[int, tuple[int, bytes]]:
-        """Return the answer of each process to a request."""
+    async def ask(self, target: str, *, history: bool = False) -> dict[int, tuple[int, bytes]]:
+        """Return the answer of each process to a probe, or to a question about its history."""
         async with asyncio.TaskGroup() as tasks:
             asked = {
-                process.number: tasks.create_task(process.ask(target, self._clock), name=f"ask/{process.number}")
+                process.number: tasks.create_task(
+                    process.ask(target, self._clock, history=history), name=f"ask/{process.number}"
+                )
                 for process in self._processes
             }
         return {number: task.result() for number, task in asked.items()}
@@ -197,7 +209,7 @@ class ProcessesApp:
         answers = await self._processes.ask(request.target)
         if first == "metrics":
             pages = {str(number): body for number, (status, body) in answers.items() if status == _OK}
-            exchange.respond(Response(_OK, _METRICS, merged_metrics(pages)))
+            exchange.respond(Response(_OK, _METRICS, merged_metrics(pages, label="process")))
         else:
             exchange.respond(_worst(first, answers))
 
@@ -213,29 +225,39 @@ def _worst(probe: str, answers: Mapping[int, tuple[int, bytes]]) -> Response:
     return Response(500, _TEXT, b"".join(lines))
 
 
-class _Merged(Collector):
-    """The metrics of several pages, each sample with the process that it comes from."""
+class ProcessesHistoryApp:
+    """Answers ``steer why`` for all processes: through a port-forward it reaches one port of the pod."""
 
-    def __init__(self, pages: Mapping[str, bytes]) -> None:
-        self._pages = pages
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
 
-    def collect(self) -> list[Metric]:
-        """Return the metrics of all pages, those of one name together."""
-        found: dict[str, Metric] = {}
-        for process, page in self._pages.items():
-            for family in text_string_to_metric_families(page.decode()):
-                merged = found.setdefault(family.name, Metric(family.name, family.documentation, family.type))
-                for sample in family.samples:
-                    labels = {**sample.labels, "process": process}
-                    merged.add_sample(sample.name, labels, sample.value, sample.timestamp, sample.exemplar)
-        return list(found.values())
+    async def handle(self, request: Request, exchange: Exchange) -> None:
+        """Answer one request."""
+        if request.method != "GET":
+            exchange.respond(Response(405, _JSON, b'{"error":"only GET is possible here"}'))
+            return
+        answers = (await self._processes.ask(request.target, history=True)).values()
+        bodies = [body for status, body in answers if status == _OK]
+        if bodies:
+            exchange.respond(Response(_OK, _JSON, merged_history(request.target.partition("?")[0], bodies)))
+            return
+        rejected = [(status, body) for status, body in answers if status]
+        silent = (503, b'{"error":"no process of the operator answers: it may be starting"}')
+        status, body = next(iter(rejected), silent)
+        exchange.respond(Response(status, _JSON, body))
 
 
-def merged_metrics(pages: Mapping[str, bytes]) -> bytes:
-    """Return one page of metrics from those of several processes; each sample has the label ``process``."""
-    registry = CollectorRegistry()
-    registry.register(_Merged(pages))
-    return generate_latest(registry)
+def merged_history(page: str, bodies: Sequence[bytes]) -> bytes:
+    """Return the answers of several processes as one."""
+    match page:
+        case "/overview":
+            return encode(merged_overview([decode(body, type=Overview) for body in bodies]))
+        case "/objects":
+            return encode(merged_summaries([decode(body, type=list[ObjectSummary]) for body in bodies]))
+        case "/object":
+            return encode(merged_view([decode(body, type=ObjectView) for body in bodies]))
+        case _:  # lists: recordings, reviews, changes of leadership
+            return encode([one for body in bodies for one in decode(body, type=list[Raw])])
 
 
 def child_command(arguments: Sequence[str], socket: Path) -> list[str]:
@@ -243,21 +265,21 @@ def child_command(arguments: Sequence[str], socket: Path) -> list[str]:
     return [sys.executable, "-m", "steersman.cli", "run", f"--supervised={socket}", *arguments]
 
 
-async def run_processes(arguments: Sequence[Sequence[str]], listen: Listen | None, *, grace: float) -> int:
+async def run_processes(
+    arguments: Sequence[Sequence[str]], probes: Listen | None, history: Sequence[Listen], *, grace: float
+) -> int:
     """Run processes with these arguments of ``steer run`` until a signal arrives; return the exit code."""
     clock = RealClock()
     with tempfile.TemporaryDirectory(prefix="steersman-") as directory:
         sockets = Path(directory)
         filled = [child_command(given, sockets / f"{number}.sock") for number, given in enumerate(arguments)]
         processes = Processes(filled, sockets, grace=grace, clock=clock)
-        async with stop_on_signals(at_once=processes.kill) as stop, _probes(processes, listen, clock):
+        async with stop_on_signals(at_once=processes.kill) as stop, AsyncExitStack() as stack:
+            if probes is not None:
+                await stack.enter_async_context(Server(ProcessesApp(processes), clock=clock, listen=probes))
+            for listen in history:
+                try:
+                    await stack.enter_async_context(Server(ProcessesHistoryApp(processes), clock=clock, listen=listen))
+                except ConfigError as error:  # the operator works all the same
+                    _log.warning("steer why cannot ask this operator", extra={"error": str(error)})
             return await processes.run(stop)
-
-
-@asynccontextmanager
-async def _probes(processes: Processes, listen: Listen | None, clock: Clock) -> AsyncIterator[None]:
-    if listen is None:
-        yield
-        return
-    async with Server(ProcessesApp(processes), clock=clock, listen=listen):
-        yield

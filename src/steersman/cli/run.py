@@ -19,15 +19,12 @@ from steersman.cli.webhook_listener import WebhookServing, webhook_serving_optio
 from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
 
 if TYPE_CHECKING:
+    from steersman.manager.clusters.provider import ClusterProvider
     from steersman.manager.manager import ManagerOptions
     from steersman.manager.operator import Operator
     from steersman.manager.web_view import WebViewServing
     from steersman.serving.server import Listen
     from steersman.transport.config import ClusterConfig
-
-#: Exit code of an operator that lost its leadership: it should be restarted at once.
-_LOST_LEADERSHIP = 3
-
 
 #: Objects of each kind that the web view plans: a plan shares the CPU and the memory of the operator's pod.
 _PLANNED = "200"
@@ -42,7 +39,8 @@ class _Unusable(click.ClickException):
 @click.command("run", short_help="Run an operator: leader election, probes, metrics, webhooks.")
 @click.argument("targets", metavar="[MODULE:OPERATOR]…", nargs=-1)
 @click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="Kubeconfig file of the cluster.")
-@click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
+@click.option("--context", "contexts", metavar="NAME", multiple=True, help="Context; repeat it for several clusters.")
+@click.option("--cluster-secrets", metavar="NAME", type=NAMESPACE, help="Namespace of Secrets with kubeconfigs.")
 @click.option(
     "--namespace",
     "-n",
@@ -54,7 +52,7 @@ class _Unusable(click.ClickException):
 @click.option("--install-crds", is_flag=True, help="Create or update the operator's CRDs first.")
 @click.option("--leader-elect", is_flag=True, help="Take part in leader election.")
 @click.option("--shards", type=click.IntRange(1, 256), metavar="N", help="Let up to N replicas share the work.")
-@click.option("--processes", type=click.IntRange(1, 64), metavar="N", help="Run in N processes that share the work.")
+@click.option("--processes", type=click.IntRange(1, 64), metavar="N", help="Divide the work among N processes.")
 @click.option("--supervised", type=click.Path(path_type=Path), hidden=True)
 @click.option(
     "--lease-namespace", metavar="NAME", type=NAMESPACE, help="Namespace of the Lease; default: the context's."
@@ -76,7 +74,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     targets: tuple[str, ...],
     *,
     kubeconfig: Path | None,
-    context: str | None,
+    contexts: tuple[str, ...],
+    cluster_secrets: str | None,
     namespaces: tuple[str, ...],
     install_crds: bool,
     leader_elect: bool,
@@ -128,15 +127,16 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     chosen = targets or (project_target(option="MODULE:OPERATOR"),)
     operators = [load_operator(target) for target in chosen]
     configure_logging(json=not dev, level=logging.DEBUG if verbose else logging.INFO)
-    cluster = _Cluster(embedded=embedded, kubeconfig=kubeconfig, context=context)
+    clusters = _Clusters(kubeconfig, contexts, cluster_secrets, operators[0])
+    cluster = _Cluster(embedded=embedded, kubeconfig=kubeconfig, context=contexts[0] if contexts else None)
     probes = _probes(metrics_host, metrics_port, supervised)
     if processes is not None:
-        sys.exit(_run_processes(processes, operators, shards, probes, grace))
+        sys.exit(_run_processes(processes, operators, shards, probes, _history(history_port, None)))
     options = ManagerOptions(
         namespaces=namespaces,
         install_crds=install_crds or embedded,
         probes=probes,
-        history=_history(history_port),
+        history=_history(history_port, supervised),
         web_view=_web_view(ui_port, chosen, cluster, namespaces) if ui or ui_port else None,
         record=dict(zip([one.name for one in operators], chosen, strict=True)) if record else None,
         shards=shards,
@@ -144,23 +144,30 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         instance=socket.gethostname(),
         webhooks=webhooks.front(operators, is_local=embedded),
     )
+    # Replicas of an operator with shards must know of each other.
+    elects = leader_elect or shards or operators[0].shards
+    lease = (lease_namespace or "") if elects else None
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(_run(operators, options, cluster, (lease_namespace or "") if leader_elect or shards else None))
+            if clusters.are_several:
+                runner.run(_run_in_clusters(operators, options, clusters, lease))
+            else:
+                runner.run(_run(operators, options, cluster, lease))
     except ConfigError as error:
         raise _Unusable(str(error)) from None
     except LeadershipLost as error:
+        from steersman.manager.process.forced_exit import LOST_LEADERSHIP
+
         click.echo(f"steer: {error}", err=True)
-        sys.exit(_LOST_LEADERSHIP)
+        sys.exit(LOST_LEADERSHIP)
     except SteersmanError as error:
         raise click.ClickException(str(error)) from None
 
 
 #: Options that ``--processes`` itself needs, or that only its first process has.
-_OF_PARENT = ("processes", "supervised", "shards", "leader_elect", "metrics_host", "metrics_port")
+_OF_PARENT = ("processes", "supervised", "shards", "leader_elect", "metrics_host", "metrics_port", "history_port")
 _OF_FIRST = (
     "install_crds",
-    "history_port",
     "webhook_service",
     "webhook_url",
     "webhook_host",
@@ -173,7 +180,11 @@ _SHARDS = 16
 
 
 def _run_processes(
-    count: int, operators: list["Operator"], shards: int | None, probes: "Listen | None", grace: float
+    count: int,
+    operators: list["Operator"],
+    shards: int | None,
+    probes: "Listen | None",
+    history: "tuple[Listen, ...]",
 ) -> int:
     """Run operators in several processes that share their shards; return the exit code."""
     from steersman.cli.processes import passed_on, run_processes
@@ -189,7 +200,8 @@ def _run_processes(
     first = [*passed_on(context, _OF_PARENT), *common]
     others = [*passed_on(context, (*_OF_PARENT, *_OF_FIRST)), *common]
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        return runner.run(run_processes([first, *[others] * (count - 1)], probes, grace=grace))
+        grace: float = context.params["grace"]
+        return runner.run(run_processes([first, *[others] * (count - 1)], probes, history, grace=grace))
 
 
 def _probes(host: str, port: int | None, supervised: Path | None) -> "Listen | None":
@@ -216,11 +228,18 @@ def _stop_with_parent() -> None:
     threading.Thread(target=wait, name="parent", daemon=True).start()
 
 
-def _history(port: int | None) -> tuple["Listen", ...]:
-    """Return where a port-forward finds the history: a loopback port, by default only in a pod."""
+def _history(port: int | None, supervised: Path | None) -> tuple["Listen", ...]:
+    """Return where a port-forward finds the history: a loopback port, by default only in a pod.
+
+    A process of ``--processes`` answers the one that started it, which answers for all of them.
+    """
     from steersman.manager.history_app import HISTORY_PORT
     from steersman.serving.server import Listen
 
+    if supervised is not None:
+        from steersman.cli.processes import history_socket
+
+        return (Listen(path=history_socket(supervised)),)
     if port is None and "KUBERNETES_SERVICE_HOST" not in os.environ:
         return ()
     return (Listen(port=HISTORY_PORT if port is None else port),)
@@ -243,6 +262,71 @@ def _web_view(
         plans=PagePlans(lambda: [*targets, *cluster.arguments(), *chosen, "--limit", _PLANNED], RealClock()),
         on_ready=lambda url: click.echo(f"web view: {url}", err=True),
     )
+
+
+class _Clusters:
+    """The chosen clusters, if there may be several."""
+
+    def __init__(
+        self, kubeconfig: Path | None, contexts: tuple[str, ...], secrets: str | None, operator: "Operator"
+    ) -> None:
+        if secrets is not None and len(contexts) > 1:
+            raise click.UsageError("--cluster-secrets are those of one hub cluster: pass a single --context")
+        self._kubeconfig = kubeconfig
+        self._contexts = contexts
+        self._secrets = secrets
+        params = click.get_current_context().params
+        #: The author's own provider, unless the user names clusters.
+        self._own = None if kubeconfig or contexts or secrets or params["embedded"] else operator.clusters
+        if not self.are_several:
+            return
+        for option in ("embedded", "ui", "ui_port", "webhook_service", "webhook_url"):
+            if params[option]:
+                raise click.UsageError(f"--{option.replace('_', '-')} is for one cluster: remove it")
+
+    @property
+    def are_several(self) -> bool:
+        """Whether the operator may work in more than one cluster."""
+        return len(self._contexts) > 1 or self._secrets is not None or self._own is not None
+
+    @contextlib.asynccontextmanager
+    async def provider(self) -> AsyncIterator["ClusterProvider"]:
+        """Yield what finds the clusters, connected to the hub cluster if there is one."""
+        from steersman.manager.clusters.provider import ContextClusters
+
+        if self._secrets is None:
+            yield self._own or ContextClusters(self._contexts, kubeconfig=self._kubeconfig)
+            return
+        from steersman.clock import RealClock
+        from steersman.informer.list_watch_driver import ApiConnection
+        from steersman.manager.clusters.secrets import SecretClusters
+        from steersman.randomness import Randomness
+        from steersman.transport.config import ClusterConfig
+        from steersman.transport.http.transport import HttpTransport
+
+        hub = ClusterConfig.load(self._kubeconfig, context=self._contexts[0] if self._contexts else None)
+        transport = HttpTransport(hub, clock=RealClock())
+        try:
+            yield SecretClusters(ApiConnection(transport, RealClock(), Randomness()), self._secrets)
+        finally:
+            await transport.close()
+
+
+async def _run_in_clusters(
+    operators: list["Operator"], options: "ManagerOptions", clusters: _Clusters, lease_namespace: str | None
+) -> None:
+    """Run in several clusters until stopped; with a namespace for the lease, even an empty one, each has a leader."""
+    from dataclasses import replace
+
+    from steersman.manager.leader.election import ElectionOptions
+    from steersman.manager.main import run_in_clusters
+    from steersman.manager.process.signals import stop_on_signals
+
+    async with stop_on_signals(grace=options.grace) as stop, clusters.provider() as provider:
+        if lease_namespace is not None:
+            election = ElectionOptions(name=operators[0].name, namespace=lease_namespace, identity="")
+            options = replace(options, election=election)
+        await run_in_clusters(operators, provider, options, stop)
 
 
 class _Cluster:
@@ -293,7 +377,7 @@ async def _run(
 
     from steersman.manager.leader.election import ElectionOptions
     from steersman.manager.main import run_operators
-    from steersman.manager.process.forced_exit import AFTER_GRACE, force_exit_after
+    from steersman.manager.process.forced_exit import AFTER_GRACE, LOST_LEADERSHIP, force_exit_after
     from steersman.manager.process.signals import stop_on_signals
     from steersman.randomness import Randomness
 
@@ -301,7 +385,7 @@ async def _run(
 
     def leave_soon() -> None:
         message = "the process ends by force: leadership was lost and not everything stopped"
-        force_exit_after(AFTER_GRACE, _LOST_LEADERSHIP, message, loop=loop)
+        force_exit_after(AFTER_GRACE, LOST_LEADERSHIP, message, loop=loop)
 
     async with stop_on_signals(grace=options.grace) as stop, cluster.config() as config:
         if lease_namespace is not None:

@@ -93,6 +93,11 @@ class Context(Generic[K]):
         return self._why
 
     @property
+    def cluster(self) -> str:
+        """Name of the cluster of the object: that of its context, or what a provider of clusters calls it."""
+        return self._options.cluster
+
+    @property
     def log(self) -> ContextLog:
         """Logger that adds controller, kind, key and the number of this run to every line."""
         if self._log is None:
@@ -454,11 +459,16 @@ class Context(Generic[K]):
 
     async def _send(self, obj: KubeObject, request: Awaitable[T]) -> T:
         """Wait for a write; note it if it fails."""
+        trace = self._run.trace
+        sent = trace.clock.monotonic()
         try:
-            return await self._run.trace.request(request)
+            answer = await request
         except SteersmanError as error:
-            self._run.trace.failed(obj, error)
+            trace.answered(sent)
+            trace.failed(obj, error)
             raise
+        trace.answered(sent)
+        return answer
 
     def _on_loop(self, call: Callable[[], None]) -> None:
         if threading.get_ident() == self._thread:

@@ -17,7 +17,7 @@ failure or bug of the author stops the work on other objects.
 
 import logging
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, Generic, TypeVar, assert_never
 
@@ -37,7 +37,7 @@ from steersman.controller.options import ControllerOptions
 from steersman.controller.owned import Owned
 from steersman.controller.recording.run_log import log_run
 from steersman.controller.recording.run_notes import RunNotes, current_notes
-from steersman.controller.recording.run_trace import named
+from steersman.controller.recording.run_trace import RunTrace, named
 from steersman.controller.reports.causes import Cause, Part, SpecChange, cause_of
 from steersman.controller.reports.failures import ReconcileFailure
 from steersman.controller.reports.outcome import (
@@ -380,11 +380,9 @@ class Controller(Generic[K]):
         self._runs += 1
         state.runs += 1
         notes = None if self._options.recordings is None else RunNotes()
-        run = RunRecord(
-            obj, self._caches, partial(self._on_write, state), self._options.secrets, self._clock, notes=notes
-        )
+        trace = RunTrace.begin(self._clock)
+        run = RunRecord(obj, self._caches, partial(self._on_write, state), self._options.secrets, trace, notes=notes)
         ctx = self._context(run, request, state.runs)
-        started, began_at = self._clock.monotonic(), self._clock.now()
         ended = RunEnd(
             self.reconciler.name,
             state,
@@ -392,45 +390,36 @@ class Controller(Generic[K]):
             run,
             state.failures,
             state.is_stale,
-            self._recorder.span(obj, began_at),
+            self._recorder.span(obj, trace.started),
         )
         state.is_stale = False
         snapshot = Snapshot(obj) if is_checked(self._runs) else None
         attempt = Attempt(
             self.reconciler, run, ctx, self._clock, failures=state.failures, is_stopping=self._workers.is_stopping
         )
-        current_notes.set(notes)
         try:
-            outcome = await attempt.run()
+            outcome = await (attempt.run() if notes is None else _noted(attempt, notes))
         except BaseException:
-            self._recorder.record(ended, Stopped(), RunTiming(began_at, self._clock.monotonic() - started))
+            self._recorder.record(
+                ended, Stopped(), RunTiming(trace.started, trace.began, self._clock.monotonic() - trace.began)
+            )
             raise
-        finally:
-            current_notes.set(None)
-        seconds = self._clock.monotonic() - started
+        now = self._clock.monotonic()
         if isinstance(outcome, RetryLater):
             # The reason is a cause of the next run, which may not have read the Secrets that it quotes.
             outcome = RetryLater(run.mask(outcome.reason), outcome.after)
-        self._self_triggers.ran(state, request, run.changed, self._clock.monotonic())
+        self._self_triggers.ran(state, request, run.changed, now)
         if snapshot is not None and not run.wrote_itself:
             self._look_for_mistakes(snapshot)
         if isinstance(outcome, Done):
             self._watches.keep(state, run.followed)
         self._settle(state, request, outcome, record, ctx)
-        timing = RunTiming(began_at, seconds, self.queue.waited(state.key), self._next_run(state.key))
+        key = state.key
+        seconds = now - trace.began
+        timing = RunTiming(trace.started, trace.began, seconds, self.queue.waited(key), self.queue.due_at(key))
         recorded = self._recorder.record(ended, outcome, timing)
         if recorded is not None and (recorded.result is not Result.DONE or _log.isEnabledFor(logging.DEBUG)):
             log_run(ctx.log, recorded)
-
-    def _next_run(self, key: ObjectKey) -> datetime | None:
-        """Return when a key that waits in the queue runs next."""
-        due = self.queue.due_at(key)
-        if due is None:
-            return None
-        try:
-            return self._clock.now() + timedelta(seconds=max(due - self._clock.monotonic(), 0.0))
-        except OverflowError:  # further away than the calendar
-            return None
 
     def _look_for_mistakes(self, snapshot: Snapshot) -> None:
         """Log once which changes of the author's code have no effect."""
@@ -455,6 +444,8 @@ class Controller(Generic[K]):
             "key": str(request.key),
             "reconcile": number,
         }
+        if cluster := self._environment.options.cluster:
+            fields["cluster"] = cluster
         return Context(run, self._environment_of(run.obj.uid), why=request.causes, fields=fields)
 
     def _environment_of(self, uid: str) -> ReconcileEnvironment:
@@ -627,6 +618,15 @@ class Controller(Generic[K]):
 
     def __repr__(self) -> str:
         return f"<Controller {self.reconciler.name} {self.queue!r} held={len(self._barrier)}>"
+
+
+async def _noted(attempt: Attempt[Any], notes: RunNotes) -> Outcome:
+    """Run an attempt, and note everything that it reads and sends."""
+    current_notes.set(notes)
+    try:
+        return await attempt.run()
+    finally:
+        current_notes.set(None)
 
 
 class _ChangeListener(Struct, frozen=True):

@@ -58,6 +58,8 @@ class ControllerOptions(Struct, frozen=True, kw_only=True):
     carry_out: CarryOut = carry_out_at_once
     #: The namespaces to watch; empty for all.
     namespaces: tuple[str, ...] = ()
+    #: Name of the cluster.
+    cluster: str = ""
     #: Where each reconcile is recorded.
     history: History = field(default_factory=History)
     #: Makes a span of each run; ``None`` makes none.

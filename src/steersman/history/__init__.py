@@ -1,7 +1,8 @@
 """What an operator did and why: one typed, bounded stream that logs, metrics, ``steer why`` and the web view read.
 
 Start with ``records``: the values, the `Reconcile` above all. ``history`` keeps the newest of them in memory,
-``differences`` names the fields in which two documents differ, ``explanation`` makes a sentence and a timeline.
+``differences`` names the fields in which two documents differ, ``explanation`` makes a sentence and a timeline,
+``replicas`` puts the answers of several processes together.
 
 Everything here is pure: the clock is the caller's, nothing waits, and nothing reads an object of a cluster.
 """

@@ -16,6 +16,7 @@ from steersman.history.records import (
     ObjectView,
     Read,
     Reconcile,
+    ReplicaRecord,
     Result,
     Verb,
     WebhookCall,
@@ -31,6 +32,8 @@ def explain(view: ObjectView, now: datetime) -> list[str]:
     lines = [sentence(view)]
     if view.exists:
         lines.append(next_run(view, now))
+    if view.exists and (replica := view.replica) is not None and replica.is_working and replica.shard is not None:
+        lines.append(f"Replica: {replica.identity}, which works on shard {replica.shard} of {replica.shards}.")
     timeline = timeline_lines(view, now)
     return [*lines, "", *timeline] if timeline else lines
 
@@ -92,6 +95,8 @@ def sentence(view: ObjectView) -> str:
 def next_run(view: ObjectView, now: datetime) -> str:
     """Return when the object is reconciled next."""
     state = view.state
+    if view.replica is not None and not view.replica.is_working:
+        return f"Next run: not known, because {_no_worker(view.replica)}."
     match state.phase:
         case KeyPhase.RUNNING:
             return "Next run: it is being reconciled right now."
@@ -108,6 +113,12 @@ def next_run(view: ObjectView, now: datetime) -> str:
             if state.until is not None:
                 moments.append(f"at {state.until.astimezone(now.tzinfo):%H:%M:%S} ({duration_until(state.until, now)})")
             return f"Next run: {', or '.join(moments) or 'when it or an object that it owns changes'}."
+
+
+def _no_worker(replica: ReplicaRecord) -> str:
+    if replica.shard is None:
+        return "no replica that answered leads"
+    return f"no replica that answered works on shard {replica.shard} of {replica.shards}"
 
 
 def reconcile_lines(reconcile: Reconcile, now: datetime) -> list[str]:

@@ -4,8 +4,10 @@ Records are kept encoded. A record is then one block of bytes of a known size, c
 shared by every view.
 
 Making a record costs more than the rest: fields are compared, texts masked. Most records are dropped unread, so a
-record is kept as a `ReconcileDraft`, which refers to the bytes that the run has read and written, until it is read or
-drafts exceed their own limits; then the oldest are made together. A listener of whole records gets each at once.
+successful run is kept as a `ReconcileDraft`, which refers to the bytes that the run has read and written, and its
+record is made when it is read. When drafts exceed their own limits the oldest are dropped, except the last one of an
+object: its record is made, so that the last run of every object is known. A listener of whole records gets each at
+once.
 
 What is dropped when there is no room: the oldest record of the same object beyond `PER_OBJECT`, and the oldest of all
 beyond the limits of the whole. So a busy object does not push out the last words of a quiet one, until memory ends.
@@ -17,7 +19,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
-from typing import Any, Final, Protocol, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 
 from msgspec import Struct
 from msgspec.msgpack import Decoder, Encoder
@@ -54,30 +56,24 @@ class HistoryLimits(Struct, frozen=True, kw_only=True):
     #: Size of one record. A larger one loses its details, so that it does not push out those of all other objects.
     record_bytes: int = 8 * 1024
     #: Records that are not made yet, and the bytes that they refer to, which count among those of the whole.
-    drafts: int = 1000
-    draft_bytes: int = 4 * 1024 * 1024
+    drafts: int = 10_000
+    draft_bytes: int = 12 * 1024 * 1024
 
 
-class ReconcileDraft(Protocol):
-    """A reconcile that has ended, and whose record is not made yet. Nothing in it changes any more."""
+class ReconcileDraft(ReconcileEnd, frozen=True, gc=False):
+    """A reconcile that has ended well, and whose record is not made yet. Nothing in it changes any more."""
 
-    @property
-    def end(self) -> ReconcileEnd:
-        """How it ended."""
-
-    @property
-    def object(self) -> ObjectName:
-        """The reconciled object."""
-
-    @property
-    def size(self) -> int:
-        """Number of bytes that the draft refers to, roughly."""
+    #: The reconciled object.
+    object: ObjectName
+    #: Number of bytes that the draft refers to, roughly.
+    size: int
 
     def record(self, *, with_details: bool = True) -> Reconcile:
         """Return the record, without secrets; on request also without causes, reads, writes, events and conditions."""
+        raise NotImplementedError
 
 
-class _Entry(Struct, gc=False):
+class _Entry(Struct, gc=False, eq=False):
     object: ObjectName
     #: The encoded record, or what it is made from; ``None`` once it was dropped.
     content: bytes | ReconcileDraft | None
@@ -100,6 +96,8 @@ class History:
         self._by_object: dict[ObjectName, deque[_Entry]] = {}
         self._count = 0
         self._bytes = 0
+        #: Entries that were dropped since they were last removed everywhere.
+        self._dropped = 0
         #: The entries whose records are not made yet.
         self._drafts: deque[_Entry] = deque()
         self._draft_count = 0
@@ -118,24 +116,43 @@ class History:
     def add_draft(self, draft: ReconcileDraft) -> None:
         """Remember a reconcile whose record is made when it is needed, and notify the listeners."""
         size = draft.size
-        if size > _LARGE_DRAFT or self._listeners.get(Reconcile):
+        if size > _LARGE_DRAFT or Reconcile in self._listeners:
             self.add(draft.record())
             return
         self._keep(_Entry(draft.object, draft, size), is_draft=True)
-        self._notify(ReconcileEnd, draft.end)
+        self._notify(ReconcileEnd, draft)
         if self._draft_count > self.limits.drafts or self._draft_bytes > self.limits.draft_bytes:
-            self._make_records(_BATCH)
+            self._make(self._without_the_oldest_drafts())
 
     def make_records(self) -> None:
         """Make the record of every draft: nothing but records is kept then."""
         while self._drafts:
-            self._make_records(_BATCH)
+            with self._lock:
+                oldest = self._take_drafts()
+            self._make(oldest)
 
-    def _make_records(self, count: int) -> None:
-        """Make the records of the oldest drafts; outside of the lock, for it takes its time."""
+    def _take_drafts(self) -> list[_Entry]:
+        """Return the oldest entries that were added as drafts; some may have been dropped since."""
+        return [self._drafts.popleft() for _ in range(min(_BATCH, len(self._drafts)))]
+
+    def _without_the_oldest_drafts(self) -> list[_Entry]:
+        """Drop the oldest drafts; return those that are the last of their object instead of dropping them."""
+        last = []
         with self._lock:
-            oldest = [self._drafts.popleft() for _ in range(min(count, len(self._drafts)))]
-        for entry in oldest:
+            for entry in self._take_drafts():
+                if entry.content.__class__ in _NOT_DRAFTS:
+                    continue
+                own = self._by_object[entry.object]
+                if own[-1] is entry:
+                    last.append(entry)
+                else:
+                    own.remove(entry)
+                    self._drop(entry)
+        return last
+
+    def _make(self, entries: list[_Entry]) -> None:
+        """Make the records of drafts; outside of the lock, for it takes its time."""
+        for entry in entries:
             record = _made(entry)
             if record is not None:
                 self._replace(entry, self._encoded(record))
@@ -174,12 +191,17 @@ class History:
                 self._drop(own.popleft())
             while self._count > limits.records or self._bytes > limits.bytes:
                 self._drop_oldest()
-            if len(self._entries) > 2 * self._count + _BATCH:
-                self._entries = deque([one for one in self._entries if one.content is not None])
-            if len(self._drafts) > 2 * self._draft_count + _BATCH:
-                self._drafts = deque([one for one in self._drafts if one.content.__class__ not in _NOT_DRAFTS])
+            if self._dropped > self._count + _BATCH:
+                self._remove_dropped()
+
+    def _remove_dropped(self) -> None:
+        """Remove the dropped entries, which are more than the others."""
+        self._dropped = 0
+        self._entries = deque([one for one in self._entries if one.content is not None])
+        self._drafts = deque([one for one in self._drafts if one.content.__class__ not in _NOT_DRAFTS])
 
     def _drop(self, entry: _Entry) -> None:
+        self._dropped += 1
         self._count -= 1
         self._bytes -= entry.size
         if entry.content.__class__ is not bytes:
@@ -228,7 +250,8 @@ class History:
         def end() -> None:
             with self._lock:
                 left = tuple(one for one in self._listeners[to] if one is not listener)
-                self._listeners = {**self._listeners, to: left}
+                others = {other: listeners for other, listeners in self._listeners.items() if other is not to}
+                self._listeners = {**others, to: left} if left else others
 
         return end
 

@@ -254,7 +254,11 @@ class ReconcileEnd(Struct, frozen=True, gc=False):
     seconds: float
     again_after: float | None
     is_stale: bool
-    result: Result = Result.DONE
+
+    @property
+    def result(self) -> Result:
+        """Success."""
+        return Result.DONE
 
 
 class WebhookCall(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -316,6 +320,18 @@ class KeyState(Struct, frozen=True, omit_defaults=True):
     detail: str = ""
 
 
+class ReplicaRecord(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The process that has answered, as one of the replicas that share a Lease."""
+
+    lease: str
+    identity: str = ""
+    #: Whether it reconciles the object now: it leads, or works on the object's shard.
+    is_working: bool = False
+    #: The shard of the object, and the number of shards; ``None`` and 0 if the operator has none.
+    shard: int | None = None
+    shards: int = 0
+
+
 class ObjectView(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """All that an operator knows of one object at one moment: its state, and what was done about it."""
 
@@ -332,6 +348,10 @@ class ObjectView(Struct, frozen=True, omit_defaults=True, kw_only=True):
     reviews: tuple[WebhookCall, ...] = ()
     #: When the process began and ceased to lead, from the last change before the first run or review.
     leadership: tuple[LeadershipChange, ...] = ()
+    #: The API server of the object.
+    cluster: str = ""
+    #: Which replica this is; ``None`` if the operator runs without an election.
+    replica: ReplicaRecord | None = None
 
     @property
     def ready(self) -> ConditionRecord | None:

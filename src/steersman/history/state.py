@@ -57,6 +57,9 @@ class LeadershipState(Struct, frozen=True, omit_defaults=True):
     #: Since when, and why it does not lead any more.
     since: datetime | None = None
     reason: str = ""
+    #: The shards that it works on, and the number of all shards; 0 if the operator has none.
+    shards: tuple[int, ...] = ()
+    shard_count: int = 0
 
 
 class WebhookState(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -82,6 +85,8 @@ class Overview(Struct, frozen=True, omit_defaults=True, kw_only=True):
     started: datetime
     now: datetime
     leadership: LeadershipState | None = None
+    #: Number of processes that this is about: the replicas that share a Lease, put together.
+    replicas: int = 1
     controllers: tuple[ControllerState, ...] = ()
     caches: tuple[CacheState, ...] = ()
     webhooks: tuple[WebhookState, ...] = ()
@@ -104,6 +109,8 @@ class ObjectSummary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     message: str = ""
     #: Runs that failed in a row.
     failures: int = 0
+    #: Whether another replica reconciles it: the one that leads, or that works on its shard.
+    is_foreign: bool = False
 
 
 class TreeNode(Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -26,6 +26,10 @@ class Checks:
         """Add a check; it replaces one of the same name."""
         self._checks[name] = check
 
+    def remove(self, name: str) -> None:
+        """Remove a check, if there is one of that name."""
+        self._checks.pop(name, None)
+
     def failing(self, *, exclude: Iterable[str] = ()) -> dict[str, str]:
         """Return the failing checks with their reasons."""
         excluded = set(exclude)

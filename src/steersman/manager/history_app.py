@@ -2,6 +2,7 @@
 
 ::
 
+    GET /clusters                                     names of clusters, if the process works in several; else none
     GET /overview                                     an `Overview`
     GET /objects                                      a list of `ObjectSummary`
     GET /webhooks                                     the newest reviews: a list of `WebhookCall`
@@ -37,6 +38,7 @@ class HistoryApp:
         self._source = source
         self._resources = tuple(resources)
         self._pages: dict[str, Callable[[dict[str, str]], Response]] = {
+            "/clusters": lambda _: _answer([]),
             "/overview": lambda _: _answer(source.overview()),
             "/objects": lambda _: _answer(source.summaries()),
             "/webhooks": lambda _: _answer(source.history.calls()),

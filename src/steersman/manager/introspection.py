@@ -16,7 +16,15 @@ from steersman.controller.controller import Controller
 from steersman.errors import DecodeError
 from steersman.history.history import History
 from steersman.history.recordings import Recording, Recordings
-from steersman.history.records import ConditionRecord, KeyPhase, KeyState, ObjectName, ObjectView, WebhookCall
+from steersman.history.records import (
+    ConditionRecord,
+    KeyPhase,
+    KeyState,
+    ObjectName,
+    ObjectView,
+    ReplicaRecord,
+    WebhookCall,
+)
 from steersman.history.state import (
     CacheState,
     ControllerState,
@@ -132,7 +140,7 @@ class LiveIntrospection:
         return replace(view, reviews=reviews, leadership=tuple(changes[max(before - 1, 0) :]))
 
     def _view(self, name: ObjectName) -> ObjectView:
-        absent = ObjectView(object=name, exists=False, reconciles=tuple(self.history.of(name)))
+        absent = self._absent(name)
         for controller in self._controllers():
             gvk = controller.reconciler.resource.gvk
             if not _is_called(name, gvk):
@@ -143,7 +151,7 @@ class LiveIntrospection:
             record = cache.store.get(name.key) if cache is not None else None
             if record is None:
                 if reconciles or not absent.object.group:
-                    absent = ObjectView(object=full, exists=False, reconciles=reconciles)
+                    absent = self._absent(full)
                 continue
             shown = _shown(record)
             return ObjectView(
@@ -154,8 +162,29 @@ class LiveIntrospection:
                 conditions=_conditions(shown),
                 state=self._key_state(controller, record),
                 reconciles=reconciles,
+                cluster=self._facts.cluster,
+                replica=self._replica(controller, record),
             )
         return absent
+
+    def _absent(self, name: ObjectName) -> ObjectView:
+        state, reconciles = self._leadership(), tuple(self.history.of(name))
+        replica = None if state is None else ReplicaRecord(lease=state.lease, identity=state.identity)
+        return ObjectView(
+            object=name, exists=False, reconciles=reconciles, cluster=self._facts.cluster, replica=replica
+        )
+
+    def _replica(self, controller: Controller[Any], record: Record) -> ReplicaRecord | None:
+        """Return which replica this is, and whether it reconciles an object; ``None`` without an election."""
+        state = self._leadership()
+        if state is None:
+            return None
+        found = ReplicaRecord(lease=state.lease, identity=state.identity, is_working=state.is_leader)
+        if controller.shards is None:
+            return found
+        shard = controller.shards.keys.shard(record.uid)
+        is_working = state.is_leader and controller.shards.keys.is_mine(record)
+        return replace(found, is_working=is_working, shard=shard, shards=state.shard_count)
 
     def recordings(self, name: ObjectName) -> list[Recording] | None:
         """Return what the newest reconciles of an object read and sent; ``None`` if that is not recorded."""
@@ -220,6 +249,7 @@ class LiveIntrospection:
             phase=state.phase,
             until=state.until,
             failures=controller.failures_of(record.key),
+            is_foreign=(replica := self._replica(controller, record)) is not None and not replica.is_working,
         )
         if last is None:
             return summary

@@ -15,6 +15,8 @@ from steersman.clock import Clock, RealClock
 from steersman.concurrency import background
 from steersman.errors import ConfigError
 from steersman.json_types import JsonObject
+from steersman.manager.clusters.fleet import Connections, Fleet
+from steersman.manager.clusters.provider import ClusterProvider
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.manager.process.watchdog import log_stall, watch_event_loop
@@ -61,6 +63,31 @@ async def run_operators(
     _log.info("stopped")
 
 
+async def run_in_clusters(
+    operators: Sequence[Operator], provider: ClusterProvider, options: ManagerOptions, stop: asyncio.Event
+) -> None:
+    """Run operators in the clusters of a provider until ``stop`` is set.
+
+    An election runs in each cluster, in threads with connections of their own; ``options.election`` names the Lease.
+    """
+    clock = RealClock()
+
+    def connect(config: ClusterConfig) -> Transport:
+        return HttpTransport(config, clock=clock)
+
+    _log.info("starting", extra={"steersman": __version__, "operators": [operator.name for operator in operators]})
+    with tracing_from(os.environ, operators[0].name) as tracing:
+        options = replace(options, tracing=options.tracing or tracing, history=(*_private_sockets(), *options.history))
+        fleet = Fleet(operators, provider, options, connections=Connections(connect, connect), clock=clock)
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(watch_event_loop(clock, on_stall=log_stall))
+            running = await stack.enter_async_context(background(fleet.run(), name="fleet"))
+            gc.set_threshold(*_COLLECT_AFTER)
+            stopping = await stack.enter_async_context(background(_wait(stop), name="stop"))
+            await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    _log.info("stopped")
+
+
 async def _run(
     operators: Sequence[Operator],
     config: ClusterConfig,
@@ -79,6 +106,7 @@ async def _run(
         options,
         elector_transport=lambda: HttpTransport(config, clock=real),
         cluster=config.server,
+        cluster_name=config.context,
         history=(*_private_sockets(), *options.history),
     )
     manager = Manager(operators, transport, options, clock=clock)

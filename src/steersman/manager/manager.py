@@ -32,8 +32,10 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol
+
+from msgspec import structs
 
 from steersman.client.client import Client
 from steersman.client.events import EventRecorder
@@ -140,6 +142,8 @@ class ManagerOptions:
     instance: str = ""
     #: Address of the API server, for people.
     cluster: str = ""
+    #: Name of the cluster: that of its context, or what a provider of clusters calls it.
+    cluster_name: str = ""
     #: How the API server reaches the operators' webhooks; without it they are not served.
     webhooks: WebhookListener | None = None
     #: Carries out ``ctx.external_write``; crash tests count and interrupt writes here.
@@ -172,7 +176,7 @@ class Manager:
         self._randomness = randomness if randomness is not None else Randomness()
         self.metrics = Metrics()
         for operator in self._operators:
-            self.metrics.include(operator.metrics)
+            self.metrics.include_shared(operator.metrics)
         #: What the operators did and why.
         self.history = History()
         self.history.listen_to_ends(self.metrics.count)
@@ -349,16 +353,25 @@ class Manager:
         election = self._options.election
         if election is None:
             return None
-        leads = self._leadership is not None and self._leadership.is_valid
-        return LeadershipState(leads, f"{election.namespace}/{election.name}", election.identity)
+        leadership = self._leadership
+        state = LeadershipState(
+            leadership is not None and leadership.is_valid, f"{election.namespace}/{election.name}", election.identity
+        )
+        if not isinstance(leadership, ShardLeadership):
+            return state
+        return structs.replace(state, shards=tuple(sorted(leadership.holdings.open)), shard_count=leadership.count)
+
+    @cached_property
+    def history_app(self) -> HistoryApp:
+        """What ``steer why`` asks."""
+        resources = [one.resource for operator in self._operators for one in operator.reconcilers]
+        return HistoryApp(self.introspection, resources)
 
     async def _serve_history(self, stack: AsyncExitStack) -> None:
         """Answer ``steer why``; an operator that cannot listen works all the same."""
-        resources = [one.resource for operator in self._operators for one in operator.reconcilers]
-        app = HistoryApp(self.introspection, resources)
         for listen in self._options.history:
             try:
-                await stack.enter_async_context(Server(app, clock=self._clock, listen=listen))
+                await stack.enter_async_context(Server(self.history_app, clock=self._clock, listen=listen))
             except ConfigError as error:
                 _log.warning("steer why cannot ask this operator", extra={"error": str(error)})
 
@@ -430,6 +443,7 @@ class Manager:
             shards=shards,
             carry_out=self._options.carry_out,
             namespaces=self._options.namespaces,
+            cluster=self._options.cluster_name,
             history=self.history,
             recordings=self.recordings,
             target=(self._options.record or {}).get(client.field_manager, ""),

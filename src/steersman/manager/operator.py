@@ -11,6 +11,7 @@ from steersman.controller.owned import Owned
 from steersman.controller.predicates import Predicate, always, meaningful
 from steersman.controller.triggers import WatchedKind
 from steersman.errors import DeclarationError
+from steersman.manager.clusters.provider import ClusterProvider
 from steersman.manager.permission import Permission
 from steersman.manager.runnable import Runnable
 from steersman.objects.resource import KubeObject, resource_of
@@ -30,14 +31,18 @@ BackgroundFunction: TypeAlias = Callable[[Client, Clock], Awaitable[None]]
 class Operator(AdmissionDeclarations):
     """Reconcilers, webhooks and rules under one name, which is also that of the field manager and of the lease."""
 
-    def __init__(self, name: str, *, shards: int = 0) -> None:
-        """Create an operator. ``shards`` divides its objects, so that so many replicas can work at the same time."""
+    def __init__(self, name: str, *, shards: int = 0, clusters: ClusterProvider | None = None) -> None:
+        """Create an operator. ``shards`` divides its objects, so that so many replicas can work at the same time.
+
+        ``clusters`` finds the clusters in which ``steer run`` runs it, unless the user names others.
+        """
         super().__init__()
         if not name:
             raise DeclarationError("an operator needs a name")
         self.name = name
         #: Number of shards; 0 if one replica, the leader, works on all objects.
         self.shards = _checked_shards(shards)
+        self.clusters = clusters
         self._reconcilers: list[Reconciler[Any]] = []
         self._servers: list[Runnable] = []
         self._background: list[BackgroundFunction] = []

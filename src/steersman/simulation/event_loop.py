@@ -127,6 +127,8 @@ class SimulationLoop(asyncio.BaseEventLoop):
         super().__init__()
         self._clock = clock
         self._tasks: list[asyncio.Task[Any]] = []
+        #: Called with what is about to run; it runs only if the result is true.
+        self.before_step: Callable[[asyncio.Handle], bool] | None = None
         #: Unhandled exceptions of tasks and callbacks.
         self.unhandled: list[str] = []
         self.set_exception_handler(self._note)
@@ -150,13 +152,17 @@ class SimulationLoop(asyncio.BaseEventLoop):
         self._ready.append(handle)
         return handle
 
+    def resume(self, handle: asyncio.Handle) -> None:
+        """Run what ``before_step`` has held back, in the next turn."""
+        self._ready.append(handle)
+
     def _run_once(self) -> None:
         ready = self._ready
         while not ready:
             self._pass_time()
         for _ in range(len(ready)):
             handle = ready.popleft()
-            if not handle.cancelled():
+            if not handle.cancelled() and (self.before_step is None or self.before_step(handle)):
                 handle._run()  # noqa: SLF001 - what the loop itself does with a handle
 
     def _pass_time(self) -> None:

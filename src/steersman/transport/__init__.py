@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from steersman.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from steersman.transport.config import ClusterConfig
     from steersman.transport.services import HttpService, HttpServices
 
 __all__ = [
+    "ClusterConfig",
     "HttpService",
     "HttpServices",
 ]
@@ -20,6 +22,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "steersman.transport.config": ("ClusterConfig",),
         "steersman.transport.services": ("HttpService", "HttpServices"),
     },
 )

@@ -217,8 +217,10 @@ class WorkQueue(Generic[K, C]):
 
     def due_at(self, key: K) -> float | None:
         """Return the time of the clock at which a delayed key is ready again, or can be at the earliest."""
-        times = [at for at in (self._pending.due_at(key), self._retries.due_at(key)) if at is not None]
-        return min(times, default=None)
+        delayed, retried = self._pending.due_at(key), self._retries.due_at(key)
+        if delayed is None or retried is None:
+            return retried if delayed is None else delayed
+        return min(delayed, retried)
 
     def waited(self, key: K) -> float:
         """Return how many seconds a key that is being worked on was ready before."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from steersman.cli import main
 from steersman.clock import RealClock
@@ -21,10 +22,13 @@ from steersman.history.records import (
     KeyPhase,
     KeyState,
     ObjectName,
+    ObjectView,
     Reconcile,
+    ReplicaRecord,
     WebhookCall,
 )
 from steersman.history.records import Result as RunResult
+from steersman.history.state import LeadershipState, ObjectSummary, Overview
 from steersman.manager.history_app import HistoryApp
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.protocol.http import Request
@@ -43,6 +47,37 @@ CLUSTER_WIDE = ApiResource(gvk=GroupVersionKind("example.com", "v1", "Zone"), pl
 def own_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Limit the search to operators of the test."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+
+
+class ShardedIntrospection(SampleIntrospection):
+    """A replica of an operator with eight shards; every object is in the fifth one."""
+
+    def __init__(self, identity: str, *, is_working: bool) -> None:
+        super().__init__()
+        self._identity = identity
+        self._is_working = is_working
+
+    def overview(self) -> Overview:
+        """Return the state of the whole."""
+        state = LeadershipState(
+            is_leader=True,
+            lease="default/site",
+            identity=self._identity,
+            shards=(5,) if self._is_working else (),
+            shard_count=8,
+        )
+        return replace(super().overview(), leadership=state)
+
+    def summaries(self) -> list[ObjectSummary]:
+        """Return every object."""
+        return [replace(one, is_foreign=not self._is_working) for one in super().summaries()]
+
+    def view(self, name: ObjectName) -> ObjectView:
+        """Return one object."""
+        replica = ReplicaRecord(
+            lease="default/site", identity=self._identity, is_working=self._is_working, shard=5, shards=8
+        )
+        return replace(super().view(name), replica=replica)
 
 
 def run(name: str, number: int = 1, **fields: object) -> Reconcile:
@@ -256,6 +291,23 @@ async def test_reviews_of_all_replicas_are_shown_with_the_runs_of_the_one_that_l
         ["review", "by", "/2,"],
         ["review", "by", "/3,"],
     ]
+
+
+async def test_the_replica_that_works_on_the_shard_of_the_object_is_found() -> None:
+    """The former holder remembers more runs, and would say that nothing is left to do."""
+    former, holder = ShardedIntrospection("a", is_working=False), ShardedIntrospection("b", is_working=True)
+    for number in (1, 2, 3):
+        former.add(run("a", number))
+    holder.add(run("a", 4), KeyState(KeyPhase.BACKING_OFF))
+    app, path = HistoryApp(former, [SITE]), socket_path(os.getppid())
+    async with serving(holder), Server(app, clock=RealClock(), listen=Listen(path=path)):
+        lines = (await steer("site/a")).stdout.splitlines()
+        overview = (await steer()).stdout.splitlines()
+    assert lines[2] == "Replica: b, which works on shard 5 of 8."
+    assert [line.split()[1:3] for line in lines if line[:2].isdigit()] == [["reconcile", f"{n},"] for n in (1, 2, 3, 4)]
+    assert overview[0].startswith("site: 2 replicas work on 1 of 8 shards (default/site), has run for ")
+    assert overview[3] == "Site: 2 running; 14 runs, 4 failed, 8 workers"
+    assert overview[-2:] == ["1 of 1 objects fail or wait, oldest first:", "  Site default/a: backing off"]
 
 
 async def test_the_socket_of_a_killed_process_is_ignored_though_its_id_is_in_use() -> None:

@@ -25,6 +25,6 @@ def test_what_was_not_tried_is_listed_with_the_reason() -> None:
     found.unsteady = [parse_plan("conflict@write:2")]
     table = found.table()
     assert "crash-after          F1        1      0" in table
-    assert "not possible with a program: no-response, recreated" in table
+    assert "not possible with a program: crash-at-await, no-response, read-silent, recreated" in table
     assert "skipped stale-restart: no list of the program" in table
     assert "failed once and passed when run again: conflict@write:2" in table

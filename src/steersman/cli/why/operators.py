@@ -5,13 +5,13 @@ ask it, and so can the other containers of the pod.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPException, HTTPResponse
 from io import BytesIO
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -63,6 +63,13 @@ class RunningOperator:
     connect: Callable[[], AbstractAsyncContextManager[ByteStream]]
     #: The namespace of its pod; empty on this machine.
     namespace: str = ""
+    #: The cluster that is asked about, if the operator works in several.
+    cluster: str = ""
+
+    async def clusters(self) -> "list[RunningOperator]":
+        """Ask in which clusters the operator works; return it once for each."""
+        names = await self._get("/clusters", list[str])
+        return [replace(self, place=f"{self.place} in cluster {name}", cluster=name) for name in names] or [self]
 
     async def overview(self) -> Overview:
         """Ask for the state of the whole."""
@@ -83,6 +90,8 @@ class RunningOperator:
         return await self._get(f"/recordings?{query}", list[Recording])
 
     async def _get(self, path: str, kind: type[T]) -> T:
+        if self.cluster:
+            path += f"{'&' if '?' in path else '?'}{urlencode({'cluster': self.cluster})}"
         try:
             async with asyncio.timeout(_PATIENCE), self.connect() as stream:
                 status, body = await _exchange(stream, path)
@@ -107,6 +116,33 @@ class RunningOperator:
             raise NoOperatorAnswer(
                 f"the server at {self.place} is not an operator with this version of Steersman"
             ) from None
+
+
+async def ask_all(
+    operators: Sequence[RunningOperator], ask: Callable[[RunningOperator], Coroutine[Any, Any, T]]
+) -> tuple[list[T], list[NoOperatorAnswer]]:
+    """Ask all operators at the same time; return the answers in their order, and why others did not answer."""
+
+    async def one(operator: RunningOperator) -> T | NoOperatorAnswer:
+        try:
+            return await ask(operator)
+        except NoOperatorAnswer as refusal:
+            return refusal
+
+    async with asyncio.TaskGroup() as tasks:
+        asked = [tasks.create_task(one(operator), name=f"ask/{operator.place}") for operator in operators]
+    results = [task.result() for task in asked]
+    refusals = [result for result in results if isinstance(result, NoOperatorAnswer)]
+    return [result for result in results if not isinstance(result, NoOperatorAnswer)], refusals
+
+
+async def in_each_cluster(
+    operators: Sequence[RunningOperator], cluster: str | None
+) -> tuple[list[RunningOperator], list[NoOperatorAnswer]]:
+    """Return operators once for each cluster that they work in, or only for that one."""
+    found, refusals = await ask_all(operators, RunningOperator.clusters)
+    all_clusters = [one for some in found for one in some]
+    return [one for one in all_clusters if cluster in (None, one.cluster)], refusals
 
 
 async def _exchange(stream: ByteStream, path: str) -> tuple[int, bytes]:

@@ -40,9 +40,20 @@ def _leadership(overview: Overview, now: datetime) -> str:
     state = overview.leadership
     if state is None:
         return "runs without leader election"
+    if state.shard_count:
+        return f"{_replicas(overview)} on {len(state.shards)} of {state.shard_count} shards ({state.lease})"
     since = f" for {_age(state.since, now)}" if state.since is not None and state.is_leader else ""
     reason = f": {state.reason}" if state.reason and not state.is_leader else ""
-    return f"{'leads' if state.is_leader else 'waits for leadership'}{since} ({state.lease}{reason})"
+    leads = "leads" if state.is_leader else "waits for leadership"
+    if overview.replicas > 1:
+        leads = (
+            f"one of {overview.replicas} replicas leads" if state.is_leader else f"{overview.replicas} replicas wait"
+        )
+    return f"{leads}{since} ({state.lease}{reason})"
+
+
+def _replicas(overview: Overview) -> str:
+    return f"{overview.replicas} replicas work" if overview.replicas > 1 else "works"
 
 
 def _webhook(state: WebhookState) -> str:

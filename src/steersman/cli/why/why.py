@@ -35,6 +35,7 @@ _SHOWN = 20
 @click.option("--namespace", "-n", metavar="NAME", default="default", help="Namespace of the object; default: default.")
 @click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="Ask an operator in this cluster.")
 @click.option("--context", metavar="NAME", help="Ask an operator in the cluster of this context.")
+@click.option("--cluster", metavar="NAME", help="Of an operator in several clusters: ask about this one.")
 @click.option("--operator-namespace", metavar="NAME", help="Namespace of the operator's pods; default: all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--follow", "-f", is_flag=True, help="Keep printing new reconciles, until Ctrl-C.")
@@ -48,6 +49,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     namespace: str,
     kubeconfig: Path | None,
     context: str | None,
+    cluster: str | None,
     operator_namespace: str | None,
     as_json: bool,
     follow: bool,
@@ -76,7 +78,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer why custompod/a --save-test tests/test_found.py
       $ steer why --context my-cluster
     """
-    where = _Where(kubeconfig, context, operator_namespace)
+    where = _Where(kubeconfig, context, operator_namespace, cluster)
     resource, name = parse_object(target) if target is not None else ("", "")
     if follow and (not name or as_json):
         raise click.UsageError("--follow needs KIND/NAME, and cannot be combined with --json")
@@ -98,10 +100,28 @@ class _Where:
     kubeconfig: Path | None
     context: str | None
     operator_namespace: str | None
+    #: The cluster that is asked about, if operators work in several.
+    cluster: str | None = None
 
     @asynccontextmanager
     async def finder(self) -> AsyncIterator[FindOperators]:
         """Yield a function that finds them, as often as it is called; it raises ``ClickException`` if there is none."""
+        async with self._processes() as find_processes:
+
+            async def find() -> list["RunningOperator"]:
+                from steersman.cli.why.operators import in_each_cluster
+
+                found, refusals = await in_each_cluster(await find_processes(), self.cluster)
+                if not found and refusals:
+                    raise _no_answer("", refusals)
+                if not found:
+                    raise click.ClickException(f"no running operator works in a cluster named {self.cluster!r}")
+                return found
+
+            yield find
+
+    @asynccontextmanager
+    async def _processes(self) -> AsyncIterator[FindOperators]:
         if self.kubeconfig is None and self.context is None:
             yield _on_this_machine
             return
@@ -170,20 +190,15 @@ async def _ask(question: _Question, where: _Where) -> None:
 
 async def _save(question: _Question, where: _Where, saving: Saving) -> None:
     """Write recorded reconciles of an object into files."""
-    from steersman.cli.why.operators import NoOperatorAnswer
+    from steersman.cli.why.operators import ask_all
 
     asked = question.resource, question.namespace, question.name
     async with where.finder() as find:
-        refusals: list[NoOperatorAnswer] = []
-        for operator in await find():
-            try:
-                found = await operator.recordings(*asked)
-            except NoOperatorAnswer as refusal:
-                refusals.append(refusal)
-            else:
-                saving.write(found)
-                return
-    raise _no_answer(question.resource, refusals)
+        found, refusals = await ask_all(await find(), lambda one: one.recordings(*asked))
+    if not found:
+        raise _no_answer(question.resource, refusals)
+    # The shard of an object moves, and each replica has recorded its own reconciles.
+    saving.write(sorted((one for some in found for one in some), key=lambda one: one.started))
 
 
 def _no_answer(resource: str, refusals: Sequence["NoOperatorAnswer"]) -> click.ClickException:
@@ -217,26 +232,31 @@ async def _follow(question: _Question, view: "ObjectView", find: FindOperators) 
 
 
 async def _find(question: _Question, operators: list["RunningOperator"]) -> "ObjectView":
-    """Ask every operator; return the view of the one that remembers most of the object.
+    """Ask every operator; return what the replicas of the one that knows most of the object know of it."""
+    from steersman.cli.why.operators import ask_all
+    from steersman.history.replicas import merged_view
 
-    Reviews are those of all: webhooks are served by every replica, and reconciles made by the one that leads.
-    """
-    from msgspec.structs import replace
-
-    from steersman.cli.why.operators import NoOperatorAnswer
-
-    refusals: list[NoOperatorAnswer] = []
-    found: list[ObjectView] = []
-    for operator in operators:
-        try:
-            found.append(await operator.view(question.resource, question.namespace, question.name))
-        except NoOperatorAnswer as refusal:
-            refusals.append(refusal)
+    found, refusals = await ask_all(
+        operators, lambda one: one.view(question.resource, question.namespace, question.name)
+    )
     if not found:
         raise _no_answer(question.resource, refusals)
-    best = max(found, key=lambda one: (len(one.reconciles), one.exists))
-    reviews = [review for view in found if view.object == best.object for review in view.reviews]
-    return replace(best, reviews=tuple(sorted(reviews, key=lambda one: one.started)))
+    view = merged_view(found)
+    places = dict.fromkeys(one.cluster for one in found if one.exists and one.object == view.object)
+    if len(places) > 1:
+        note = f"steer: clusters {', '.join(places)} have such an object; this is about {view.cluster}"
+        _print_lines([f"{note}: --cluster chooses another"], err=True)
+    if view.exists and view.replica is not None and not view.replica.is_working:
+        _print_lines(_silent(refusals), err=True)
+    return view
+
+
+def _silent(refusals: Sequence["NoOperatorAnswer"]) -> list[str]:
+    """Return a line for each process that could not be asked, each reason once."""
+    from steersman.cli.why.operators import UnknownKind
+
+    reasons = dict.fromkeys(str(one) for one in refusals if not isinstance(one, UnknownKind))
+    return [f"steer: {reason}" for reason in reasons]
 
 
 def _print_lines(lines: Iterable[str], *, err: bool = False) -> None:
@@ -246,19 +266,18 @@ def _print_lines(lines: Iterable[str], *, err: bool = False) -> None:
 
 
 async def _print_overviews(operators: list["RunningOperator"], *, as_json: bool) -> None:
-    from steersman.cli.why.operators import NoOperatorAnswer
+    from steersman.cli.why.operators import ask_all
     from steersman.cli.why.overview_text import overview_lines
+    from steersman.history.replicas import merged_overviews, merged_summaries
 
-    refusals: list[NoOperatorAnswer] = []
-    answers: list[tuple[Overview, list[ObjectSummary]]] = []
-    for operator in operators:
-        try:
-            answers.append((await operator.overview(), await operator.summaries()))
-        except NoOperatorAnswer as refusal:
-            refusals.append(refusal)
-    if not answers:
+    async def ask(operator: "RunningOperator") -> tuple["Overview", list["ObjectSummary"]]:
+        return await operator.overview(), await operator.summaries()
+
+    found, refusals = await ask_all(operators, ask)
+    if not found:
         raise _no_answer("", refusals)
-    _print_lines([f"steer: {reason}" for reason in dict.fromkeys(map(str, refusals))], err=True)
+    _print_lines(_silent(refusals), err=True)
+    answers = [(overview, merged_summaries(objects)) for overview, objects in merged_overviews(found)]
     if as_json:
         _print_json([{"overview": overview, "objects": summaries} for overview, summaries in answers])
         return

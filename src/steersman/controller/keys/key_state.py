@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from steersman.clock import Timer
 from steersman.controller.reports.causes import Cause
 from steersman.controller.reports.writes import Target, Write
+from steersman.history.records import ObjectName
 from steersman.informer.changes import Change
 from steersman.informer.informer import Selection
 from steersman.informer.informers import InformerHandle
@@ -87,6 +88,8 @@ class KeyState(Struct, eq=False):
     """What is remembered about one key."""
 
     key: ObjectKey
+    #: The name of the object in records, once there is one: all records refer to the same.
+    name: ObjectName | None = None
     #: Runs since the controller started.
     runs: int = 0
     #: Failed runs in a row, including those that asked for a retry.

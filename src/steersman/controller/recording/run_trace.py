@@ -7,7 +7,8 @@ referred to.
 """
 
 from collections.abc import Awaitable
-from typing import Any, TypeVar
+from datetime import datetime
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import MsgspecError, Struct
 from msgspec.structs import replace
@@ -53,7 +54,9 @@ class _Note(Struct, frozen=True, gc=False):
         return f"<{type(self).__name__}>"
 
 
-class _ReadNote(_Note, frozen=True, gc=False):
+class ReadNote(_Note, frozen=True, gc=False):
+    """An object or a list that was read."""
+
     resource: ApiResource
     count: int
     #: Namespace and name of a single object; ``None`` for a list.
@@ -81,7 +84,6 @@ class _FailureNote(_Note, frozen=True, gc=False):
 
 
 class _StatusNote(_Note, frozen=True, gc=False):
-    object: ObjectName
     version: str
     #: The status as JSON.
     before: bytes
@@ -89,15 +91,20 @@ class _StatusNote(_Note, frozen=True, gc=False):
     request: tuple[float, float]
 
 
+WriteNote: TypeAlias = _WriteNote | _StatusNote | _FailureNote
+#: Type, reason and message of an event.
+EventNote: TypeAlias = tuple[str, str, str]
+
+
 class TraceNotes(_Note, frozen=True, gc=False):
     """The notes of a run that has ended."""
 
-    read_notes: tuple[_ReadNote, ...]
-    write_notes: "tuple[_WriteNote | _StatusNote | _FailureNote, ...]"
-    event_notes: tuple[tuple[str, str, str], ...]
-    external_notes: tuple[ExternalWriteRecord, ...]
-    #: Number of bytes that they refer to.
-    size: int
+    #: The reconciled object.
+    object: ObjectName
+    read_notes: tuple[ReadNote, ...]
+    write_notes: tuple[WriteNote, ...]
+    event_notes: tuple[EventNote, ...]
+    external_notes: tuple[ExternalWriteRecord, ...] = ()
 
     def reads(self) -> tuple[Read, ...]:
         """Return the reads. Names of objects in them are not masked."""
@@ -117,7 +124,7 @@ class TraceNotes(_Note, frozen=True, gc=False):
                 before, after = _status(note.before), _status(note.after)
                 conditions += _changed_conditions(before.pop(_CONDITIONS, None), after.pop(_CONDITIONS, None), mask)
                 changes, more = field_changes(before, after, mask)
-                writes.append(WriteRecord(Verb.STATUS, note.object, note.version, changes, more, "", *note.request))
+                writes.append(WriteRecord(Verb.STATUS, self.object, note.version, changes, more, "", *note.request))
         return tuple(writes), tuple(conditions[:_KEPT])
 
     def masked_external_writes(self, mask: Mask) -> tuple[ExternalWriteRecord, ...]:
@@ -134,42 +141,43 @@ class TraceNotes(_Note, frozen=True, gc=False):
         return tuple([EventRecord(*[cut(mask(text)) for text in event]) for event in self.event_notes])
 
 
-class RunTrace:
-    """Takes the notes of one run."""
+class RunTrace(Struct, eq=False):
+    """Takes the notes of one run.
 
-    __slots__ = (
-        "_began",
-        "_clock",
-        "_events",
-        "_external_writes",
-        "_reads",
-        "_request",
-        "_writes",
-        "is_plain",
-        "size",
-    )
+    Notes are tuples: what was taken of them does not change any more, and most runs have none or one of each.
+    """
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._began = clock.monotonic()
-        #: When the request that the next note is about was sent, in seconds after the run began, and how long it took.
-        self._request = _NO_REQUEST
-        self._reads: list[_ReadNote] = []
-        self._external_writes: list[ExternalWriteRecord] = []
-        self._writes: list[_WriteNote | _StatusNote | _FailureNote] = []
-        self._events: list[tuple[str, str, str]] = []
-        #: Bytes that the notes refer to.
-        self.size = 0
-        #: Whether the notes refer to bytes and texts only: an exception keeps the variables of its frames.
-        self.is_plain = True
+    clock: Clock
+    #: When the run began, by the monotonic clock and by the calendar.
+    began: float
+    started: datetime
+    reads: tuple[ReadNote, ...] = ()
+    writes: tuple[WriteNote, ...] = ()
+    events: tuple[EventNote, ...] = ()
+    external_writes: tuple[ExternalWriteRecord, ...] = ()
+    #: Bytes that the notes refer to.
+    size: int = 0
+    #: Whether the notes refer to bytes and texts only: an exception keeps the variables of its frames.
+    is_plain: bool = True
+    #: When the request that the next note is about was sent, in seconds after the run began, and how long it took.
+    _request: tuple[float, float] = _NO_REQUEST
+
+    @classmethod
+    def begin(cls, clock: Clock) -> "RunTrace":
+        """Begin to take notes of a run that begins now."""
+        return cls(clock, clock.monotonic(), clock.now())
 
     async def request(self, request: Awaitable[T]) -> T:
         """Wait for a request to the server; the next note is about it."""
-        sent = self._clock.monotonic()
+        sent = self.clock.monotonic()
         try:
             return await request
         finally:
-            self._request = (sent - self._began, self._clock.monotonic() - sent)
+            self.answered(sent)
+
+    def answered(self, sent: float) -> None:
+        """Register that the request that was sent at a time of the clock has ended; the next note is about it."""
+        self._request = (sent - self.began, self.clock.monotonic() - sent)
 
     def _sent(self) -> tuple[float, float]:
         """Return when the last request was sent and how long it took, once."""
@@ -180,19 +188,19 @@ class RunTrace:
         self, kind: type[KubeObject], key: ObjectKey, found: KubeObject | None, cache: Informer[Any] | None
     ) -> None:
         """Note an object that was read by name; ``None`` if it was absent."""
-        if len(self._reads) < _KEPT:
+        if len(self.reads) < _KEPT:
             version = "" if found is None else found.resource_version
-            note = _ReadNote(resource_of(kind), int(found is not None), key, version, _age(cache), self._sent())
-            self._reads.append(note)
+            note = ReadNote(resource_of(kind), int(found is not None), key, version, _age(cache), self._sent())
+            self.reads = (*self.reads, note)
 
     def read_list(self, kind: type[KubeObject], count: int, cache: Informer[Any] | None) -> None:
         """Note a list."""
-        if len(self._reads) < _KEPT:
-            self._reads.append(_ReadNote(resource_of(kind), count, None, "", _age(cache), self._sent()))
+        if len(self.reads) < _KEPT:
+            self.reads = (*self.reads, ReadNote(resource_of(kind), count, None, "", _age(cache), self._sent()))
 
     def wrote(self, verb: Verb, obj: KubeObject, *, before: bytes | None = None) -> None:
         """Note a successful write; ``before`` is the object as it was, if that is known."""
-        if len(self._writes) >= _KEPT:
+        if len(self.writes) >= _KEPT:
             return
         resource, after = resource_of(type(obj)), None
         if verb is Verb.CHANGED and before is not None and not is_confidential_resource(resource.plural):
@@ -203,36 +211,34 @@ class RunTrace:
             self.size += len(before or b"") + len(after)
         metadata = obj.metadata
         note = _WriteNote(verb, resource, obj.key, metadata.resource_version or "", before, after, self._sent())
-        self._writes.append(note)
+        self.writes = (*self.writes, note)
 
-    def wrote_status(self, name: ObjectName, version: str, before: bytes, after: bytes) -> None:
-        """Note a write of the status."""
+    def wrote_status(self, version: str, before: bytes, after: bytes) -> None:
+        """Note a write of the status of the reconciled object."""
         self.size += len(before) + len(after)
-        self._writes.append(_StatusNote(name, version, before, after, self._sent()))
+        self.writes = (*self.writes, _StatusNote(version, before, after, self._sent()))
 
     def failed(self, obj: KubeObject, error: BaseException) -> None:
         """Note a write that failed."""
-        if len(self._writes) < _KEPT:
-            self._writes.append(_FailureNote(name_of(obj), error, self._sent()))
+        if len(self.writes) < _KEPT:
+            self.writes = (*self.writes, _FailureNote(name_of(obj), error, self._sent()))
             self.is_plain = False
 
     def external_write(self, system: str, description: str, result: WriteResult, seconds: float) -> None:
         """Note a write to another system that has just ended. All are noted: they are counted by their records."""
-        at = self._clock.monotonic() - self._began - seconds
+        at = self.clock.monotonic() - self.began - seconds
         one = ExternalWriteRecord(plain_text(system), plain_text(description), result, seconds, at)
-        self._external_writes.append(one)
+        self.external_writes = (*self.external_writes, one)
         self.is_plain = False
 
     def event(self, type_: object, reason: object, message: object) -> None:
         """Note an event."""
-        if len(self._events) < _KEPT:
-            self._events.append((plain_text(type_), plain_text(reason), plain_text(message)))
+        if len(self.events) < _KEPT:
+            self.events = (*self.events, (plain_text(type_), plain_text(reason), plain_text(message)))
 
-    def notes(self) -> "TraceNotes":
-        """Return the notes so far, which do not change any more."""
-        return TraceNotes(
-            tuple(self._reads), tuple(self._writes), tuple(self._events), tuple(self._external_writes), self.size
-        )
+    def notes(self, about: ObjectName) -> "TraceNotes":
+        """Return the notes so far."""
+        return TraceNotes(about, self.reads, self.writes, self.events, self.external_writes)
 
 
 def plain_text(value: object) -> str:
@@ -254,7 +260,7 @@ def _age(cache: Informer[Any] | None) -> float | None:
     return None if cache is None else cache.freshness().age
 
 
-def _read_of(note: _ReadNote) -> Read:
+def _read_of(note: ReadNote) -> Read:
     gvk = note.resource.gvk
     name = None if note.key is None else named(gvk, note.key)
     return Read(gvk.kind, note.count, name, note.version, note.age, *note.request)

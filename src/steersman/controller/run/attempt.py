@@ -36,7 +36,7 @@ from steersman.controller.reports.outcome import (
 )
 from steersman.controller.run.finalizers import add_finalizer, is_cleanup_due, remove_finalizer
 from steersman.controller.run.kstatus import KstatusConditions
-from steersman.controller.run.pause import CONDITION, REASON, Pause, pause_of
+from steersman.controller.run.pause import CONDITION, PAUSED, REASON, Pause, pause_of
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.status_draft import (
     CLEANUP_FAILED,
@@ -165,7 +165,8 @@ class Attempt(Generic[K]):
         return outcome_of(error, self._reconciler.resource, self._obj.key)
 
     async def _reconcile(self) -> Outcome:
-        pause = pause_of(self._obj.metadata.annotations, self._clock.now())
+        annotations = self._obj.metadata.annotations
+        pause = pause_of(annotations, self._clock.now()) if PAUSED in annotations else None
         if pause is not None:
             return await self._stay_paused(pause)
         if self._reconciler.cleanup_function is not None:
@@ -273,8 +274,9 @@ class Attempt(Generic[K]):
         self._obj.metadata.resource_version = updated.metadata.resource_version
 
     async def _write_status(self, draft: StatusDraft, outcome: Outcome) -> None:
+        sent = self._clock.monotonic()
         try:
-            written = await self._record.trace.request(draft.write(self._ctx.client))
+            written = await draft.write(self._ctx.client)
         except SteersmanError as error:
             if not isinstance(outcome, (Failed, Outdated)):
                 raise
@@ -282,6 +284,7 @@ class Attempt(Generic[K]):
             self._ctx.log.warning("cannot write the status of a failed run", extra={"error": text_of(error)})
             return
         if written is not None:
+            self._record.trace.answered(sent)
             self._record.wrote_status(written, *draft.states)
 
     # Reporting in conditions and events.

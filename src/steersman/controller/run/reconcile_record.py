@@ -4,7 +4,7 @@ The record of a run that simply succeeded is made when it is needed, from a `Dra
 """
 
 import logging
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -14,12 +14,21 @@ from steersman.controller.keys.key_state import KeyState, ReconcileRequest
 from steersman.controller.options import ControllerOptions
 from steersman.controller.recording.failure_text import cut, failure_text
 from steersman.controller.recording.run_notes import Masking, recording_of
-from steersman.controller.recording.run_trace import TraceNotes, name_of, named, plain_text
+from steersman.controller.recording.run_trace import (
+    EventNote,
+    ReadNote,
+    TraceNotes,
+    WriteNote,
+    name_of,
+    named,
+    plain_text,
+)
 from steersman.controller.reports.causes import Cause
 from steersman.controller.reports.outcome import Done, Failed, GaveUp, Outcome, Outdated, Paused, RetryLater, Waiting
 from steersman.controller.run.run_record import RunRecord
 from steersman.errors import text_of
 from steersman.history.differences import Mask
+from steersman.history.history import ReconcileDraft
 from steersman.history.records import (
     MALFORMED,
     CauseRecord,
@@ -27,7 +36,6 @@ from steersman.history.records import (
     ObjectName,
     Read,
     Reconcile,
-    ReconcileEnd,
     Result,
     WriteRecord,
 )
@@ -48,9 +56,22 @@ class RunTiming(Struct, frozen=True, gc=False):
     """When a run began, how long it took, how long its key was queued, and when the key runs next."""
 
     started: datetime
+    #: The same moment by the monotonic clock.
+    began: float
     seconds: float
     queued: float = 0.0
-    next_run: datetime | None = None
+    #: When the key is due next, by the monotonic clock.
+    due: float | None = None
+
+    @property
+    def next_run(self) -> datetime | None:
+        """When the key runs next."""
+        if self.due is None:
+            return None
+        try:
+            return self.started + timedelta(seconds=max(self.due - self.began, self.seconds))
+        except OverflowError:  # further away than the calendar
+            return None
 
 
 class _End(NamedTuple):
@@ -83,21 +104,34 @@ class RunEnd(Struct, frozen=True):
         the contents of Secrets.
         """
         run = self.run
-        if not isinstance(outcome, Done) or run.has_read_secrets or not run.trace.is_plain:
+        trace = run.trace
+        if outcome.__class__ is not Done or run.has_read_secrets or not trace.is_plain:
             return None
-        request, metadata = self.request, run.obj.metadata
+        request, metadata, state = self.request, run.obj.metadata, self.state
+        if state.name is None:
+            state.name = run.name
+        size = _DRAFT + trace.size
+        for cause in request.causes:
+            if cause.change is not None:
+                size += cause.change.size
         return Draft(
-            run.name,
-            ReconcileEnd(self.controller, timing.seconds, outcome.again_after, self.is_stale),
+            self.controller,
+            timing.seconds,
+            outcome.again_after,
+            self.is_stale,
+            state.name,
+            size,
             metadata.uid or "",
             metadata.generation or 0,
-            self.state.runs,
+            state.runs,
             self.failures,
             metadata.deletion_timestamp is not None,
             timing,
             request.causes,
             request.dropped_causes,
-            run.trace.notes(),
+            trace.reads,
+            trace.writes,
+            trace.events,
             run.memory,
         )
 
@@ -127,7 +161,7 @@ class RunEnd(Struct, frozen=True):
             is_timeout=isinstance(end.error, TimeoutError),
             is_panic=end.error is not None and not isinstance(end.error, Exception),
         )
-        return _with_details(head, self.request.causes, run.trace.notes(), redactor)
+        return _with_details(head, self.request.causes, run.trace.notes(head.object), redactor)
 
 
 class RunRecorder:
@@ -177,14 +211,12 @@ class RunRecorder:
         self._options.recordings.add(recording)
 
 
-class Draft(Struct, frozen=True, gc=False):
-    """What is known of a run that simply succeeded, from which its record is made: a ``ReconcileDraft``.
+class Draft(ReconcileDraft, frozen=True, gc=False):
+    """What is known of a run that simply succeeded, from which its record is made.
 
     It refers neither to the run nor to its object.
     """
 
-    object: ObjectName
-    end: ReconcileEnd
     uid: str
     generation: int
     number: int
@@ -193,23 +225,16 @@ class Draft(Struct, frozen=True, gc=False):
     timing: RunTiming
     causes: tuple[Cause, ...]
     more_causes: int
-    notes: TraceNotes
+    read_notes: tuple[ReadNote, ...]
+    write_notes: tuple[WriteNote, ...]
+    event_notes: tuple[EventNote, ...]
     memory: SecretMemory
-
-    @property
-    def size(self) -> int:
-        """Number of bytes that it refers to, roughly."""
-        size = _DRAFT + self.notes.size
-        for cause in self.causes:
-            if cause.change is not None:
-                size += cause.change.size
-        return size
 
     def record(self, *, with_details: bool = True) -> Reconcile:
         """Return the record, masked by what is known of Secrets now: that is at least what was known then."""
-        end, timing = self.end, self.timing
+        timing = self.timing
         head = Reconcile(
-            controller=end.controller,
+            controller=self.controller,
             object=self.object,
             uid=self.uid,
             generation=self.generation,
@@ -221,14 +246,15 @@ class Draft(Struct, frozen=True, gc=False):
             queued=timing.queued,
             more_causes=self.more_causes,
             next=_next(timing, None),
-            again_after=end.again_after,
-            is_stale=end.is_stale,
+            again_after=self.again_after,
+            is_stale=self.is_stale,
             is_cut=not with_details,
         )
         if not with_details:
             return head
         redactor = Redactor(self.memory, about=self.object) if self.memory.has_values else None
-        return _with_details(head, self.causes, self.notes, redactor)
+        notes = TraceNotes(self.object, self.read_notes, self.write_notes, self.event_notes)
+        return _with_details(head, self.causes, notes, redactor)
 
     def __repr__(self) -> str:
         # Without the notes: they are not masked.
@@ -236,7 +262,8 @@ class Draft(Struct, frozen=True, gc=False):
 
 
 def _next(timing: RunTiming, waits_for: ObjectName | None) -> Next:
-    return Next(timing.next_run, waits_for) if timing.next_run or waits_for else _NOTHING_NEXT
+    next_run = timing.next_run
+    return Next(next_run, waits_for) if next_run or waits_for else _NOTHING_NEXT
 
 
 def _with_details(

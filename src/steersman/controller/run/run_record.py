@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from steersman.client.interfaces import Written
-from steersman.clock import Clock
 from steersman.controller.keys.key_state import WatchedSelection
 from steersman.controller.recording.run_notes import RunNotes
 from steersman.controller.recording.run_trace import RunTrace, name_of
@@ -12,7 +11,7 @@ from steersman.controller.recording.secret_learning import contents_of
 from steersman.controller.reports.writes import Target, Write, target_of
 from steersman.controller.run.environment import Caches, covers, is_secret
 from steersman.controller.run.status_draft import READY
-from steersman.history.records import Verb
+from steersman.history.records import ObjectName, Verb
 from steersman.history.redaction import Redactor, SecretMemory
 from steersman.informer.store import Store
 from steersman.objects.codec import bytes_read
@@ -40,13 +39,11 @@ class RunRecord(Generic[K]):
         caches: Caches,
         on_write: OnWrite,
         memory: SecretMemory,
-        clock: Clock,
+        trace: RunTrace,
         *,
         notes: RunNotes | None = None,
     ) -> None:
         self.obj = obj
-        #: The name of the object in records.
-        self.name = name_of(obj)
         #: Everything that the run reads and sends; ``None`` unless it is recorded.
         self.notes = notes
         if notes is not None:
@@ -68,8 +65,13 @@ class RunRecord(Generic[K]):
         #: Whether the author has written the reconciled object, not counting its status.
         self.wrote_itself = False
         #: What the run read, wrote and reported, for the history.
-        self.trace = RunTrace(clock)
+        self.trace = trace
         self._secrets: list[Any] = []
+
+    @property
+    def name(self) -> ObjectName:
+        """The name of the object in records."""
+        return name_of(self.obj)
 
     @property
     def set_not_ready(self) -> bool:
@@ -123,7 +125,7 @@ class RunRecord(Generic[K]):
 
     def wrote_status(self, written: Written, before: bytes, after: bytes) -> None:
         """Register a write of the status of the reconciled object, with what it was and is as JSON."""
-        self.trace.wrote_status(self.name, written.resource_version, before, after)
+        self.trace.wrote_status(written.resource_version, before, after)
         informer = self._caches.find(type(self.obj))
         if informer is not None and covers(informer, self.obj.namespace, written.labels or {}):
             changed = written.resource_version != self.obj.resource_version

@@ -25,6 +25,8 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._others: list[CollectorRegistry] = []
+        #: The author's own metrics, which all managers of a process share.
+        self._authors: list[CollectorRegistry] = []
         self._scrape = _Scrape()
         self.registry.register(self._scrape)
         self.leader = Gauge(
@@ -37,6 +39,10 @@ class Metrics:
     def include(self, registry: CollectorRegistry) -> None:
         """Serve the metrics of another registry, too."""
         self._others.append(registry)
+
+    def include_shared(self, registry: CollectorRegistry) -> None:
+        """Serve the metrics of a registry that other managers of the process serve, too."""
+        self._authors.append(registry)
 
     def controller(self, name: str, workers: int) -> None:
         """Count the reconciles of one controller from now on."""
@@ -66,6 +72,10 @@ class Metrics:
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
+        return self.own_text() + b"".join(map(generate_latest, self._authors))
+
+    def own_text(self) -> bytes:
+        """Return the metrics of this manager alone."""
         return b"".join(map(generate_latest, [self.registry, *self._others]))
 
 

@@ -18,6 +18,8 @@ _log = logging.getLogger("steersman.manager")
 
 #: Exit code of a process in which something did not stop within the grace period.
 FORCED = 4
+#: Exit code of a process that lost its leadership: it should be restarted at once.
+LOST_LEADERSHIP = 3
 #: Seconds that an orderly stop may take after the grace period: last events, the lease, caches and servers.
 AFTER_GRACE = 5.0
 #: Seconds to wait for the last log message: a blocked log must not keep the process alive.

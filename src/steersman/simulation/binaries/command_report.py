@@ -10,7 +10,10 @@ from steersman.simulation.reports.report import Report
 #: which objects the operator reconciles.
 IMPOSSIBLE = frozenset(
     {
+        "crash-at-await",
+        "drain-timeout",
         "no-response",
+        "read-silent",
         "clock-ahead",
         "clock-behind",
         "stall",

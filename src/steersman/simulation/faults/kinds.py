@@ -1,16 +1,16 @@
 """The catalogue of faults: every kind has a name, the place where it strikes, and a sentence.
 
 A place is a step of the recorded run: the nth write of the operator, its nth read, the nth event that a watch delivers
-to it, the nth call of one of its webhooks, or the nth time that the scenario waits until everything is at rest. Which
-oracles apply depends on the kind: a fault that shows the operator an old state may cost updates, one that only loses an
-answer may not.
+to it, the nth call of one of its webhooks, the nth await point of its code, or the nth time that the scenario waits
+until everything is at rest. Which oracles apply depends on the kind: a fault that shows the operator an old state may
+cost updates, one that only loses an answer may not.
 """
 
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-Place: TypeAlias = Literal["write", "read", "event", "call", "rest", "seed"]
+Place: TypeAlias = Literal["write", "read", "event", "call", "await", "rest", "seed"]
 #: Writes that the operator may repeat because of the fault: an old state that it sees may cost updates, and for an
 #: object that was deleted and created again everything is done again.
 Repeats: TypeAlias = Literal["nothing", "updates", "everything"]
@@ -55,6 +55,7 @@ _ALL = (
     _kind("crash-before", "F1", "write", "the operator crashes right before the write is carried out"),
     _kind("crash-after", "F1", "write", "the operator crashes after the write, before its response"),
     _kind("crash-at-event", "F2", "event", "the operator crashes right before the event arrives"),
+    _kind("crash-at-await", "F2", "await", "the operator crashes while its code waits"),
     _kind("conflict", "F3", "write", "the write is refused with 409 Conflict"),
     _kind(
         "competing-write",
@@ -74,6 +75,8 @@ _ALL = (
     _kind("slow-response", "F4", "write", "the write is carried out, and its response comes 20 s late"),
     _kind("read-error", "F4", "read", "the read is answered with 500"),
     _kind("read-lost", "F4", "read", "the connection of the read breaks"),
+    _kind("read-throttled", "F4", "read", "the read is refused with 429 and Retry-After"),
+    _kind("read-silent", "F4", "read", "the read is never answered"),
     _kind("read-unauthorized", "F13", "read", "the token has expired: the read is refused once with 401"),
     _kind("unauthorized", "F13", "write", "the token has expired: the write is refused once with 401"),
     _kind("watch-reset", "F5", "event", "the watch breaks right before the event"),
@@ -127,6 +130,9 @@ _ALL = (
     _kind("webhook-wrong-uid", "F12", "call", "the webhook answers for another request"),
     _kind("webhook-garbage", "F12", "call", "the webhook answers with something that is not a patch, nor an object"),
     _kind("restart", "F14", "rest", "the operator is killed and started again while everything is at rest"),
+    _kind(
+        "drain-timeout", "F14", "await", "the operator is asked to stop, and the code that waits is cancelled at once"
+    ),
     _kind("shutdown", "F14", "write", "the operator is asked to stop at the write, and started again"),
     _kind("clock-ahead", "F10", "write", "the operator's wall clock jumps ahead by one hour"),
     _kind("clock-behind", "F10", "write", "the operator's wall clock jumps back by one hour"),
@@ -155,7 +161,8 @@ KINDS = {kind.name: kind for kind in _ALL}
 
 #: Faults of the matrix that are not injected, and why; reports list them.
 SKIPPED = {
-    "F2": "crashes at awaits that neither write nor receive anything: from outside they look like another crash",
+    "F2": "await points at which a crash leaves the same as another one (same time, same state of the cluster); the "
+    "fourth and later waits of a line while nothing changes",
     "F4": "404, AlreadyExists and 422 for a valid write: a server that answers so is wrong, not faulty; a response "
     "that is cut off or drips: to an operator it is lost or late",
     "F7": "a version too large for a lagging server: the informer waits and asks again, before any operator sees it",
@@ -164,5 +171,5 @@ SKIPPED = {
     "F11": "a lease that is deleted or edited by hand: that takes the lease from its holder on purpose",
     "F12": "a conversion that loses a field: that is the author's function; steersman.testing checks its round trip",
     "F13": "a CA that rotates, a credential plugin that hangs: both are below the transport that is simulated",
-    "F14": "a second SIGTERM and a drain timeout: both end the process, as a crash does",
+    "F14": "a second SIGTERM: it ends the process at once, as a crash does",
 }

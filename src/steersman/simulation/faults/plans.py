@@ -73,6 +73,10 @@ class Plan(Struct, frozen=True):
                 return fault
         return None
 
+    def has(self, kind: str) -> bool:
+        """Return whether any fault is of a kind."""
+        return any(fault.kind == kind for fault in self.faults)
+
     @property
     def seed(self) -> int:
         """The order in which things arrive; 0 for the order in which they were sent."""
@@ -173,6 +177,8 @@ def _steps(recording: Recording, kind: FaultKind) -> list[int]:
             return [step.number for step in recording.events]
         case "call":
             return [step.number for step in recording.calls]
+        case "await":
+            return [step.number for step in recording.awaits]
         case "rest":
             return [step.number for step in recording.rests]
         case "seed":
@@ -185,6 +191,20 @@ def _can_strike(kind: FaultKind, step: WriteStep | ReadStep) -> bool:
     if isinstance(step, WriteStep) and step.method == "CALL":
         return kind.name in {"crash-before", "crash-after"}  # a function, not a request: nothing answers
     return not (step.is_external and kind.is_of_api_server)
+
+
+def _apart(recording: Recording, kind: FaultKind) -> Iterator[Fault]:
+    """Yield the await points at which a crash differs from any other.
+
+    A crash leaves nothing but what is outside of the process, and that changes only with a write, be it of the operator
+    or of another client, and with time. So await points at the same time and the same version of the server are equal,
+    and equal to a crash at a write or event of that moment.
+    """
+    seen = set(recording.crash_moments)
+    for step in recording.awaits:
+        if step.moment not in seen:
+            seen.add(step.moment)
+            yield Fault(kind.name, "await", step.number)
 
 
 def _on_named(recording: Recording, kind: FaultKind) -> Iterator[Fault]:
@@ -226,6 +246,7 @@ def _versions(start: str, events: list[EventStep]) -> list[str]:
 
 _SPECIAL: dict[str, Callable[[Recording, FaultKind], Iterator[Fault]]] = {
     "competing-write": _on_named,
+    "crash-at-await": _apart,
     "recreated": _with_objects,
     "recreated-at-event": _with_objects,
     "events-unobserved": _missed,

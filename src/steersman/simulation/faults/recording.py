@@ -1,15 +1,18 @@
 """`Recording`: the steps of one run, in order, and a hash that two equal runs share.
 
 Steps are counted from 1, each sort on its own: writes and reads of the operator, events that its watches delivered,
-calls of its webhooks, and rests, the moments when the scenario found everything idle. Plans refer to steps by their
-number, which is exact: up to its fault a run is equal to the recorded one.
+calls of its webhooks, lines of the author's code that wait, and rests, the moments when the scenario found everything
+idle. Plans refer to steps by their number, which is exact: up to its fault a run is equal to the recorded one.
 """
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
+
+#: The time, and the version of the server: all that a process which starts at that moment depends on.
+Moment: TypeAlias = tuple[float, int]
 
 
 class WriteStep(Struct, frozen=True):
@@ -75,6 +78,21 @@ class EventStep(Struct, frozen=True):
         return f"{self.type} {self.collection.rpartition('/')[2]} {self.path}"
 
 
+class AwaitStep(Struct, frozen=True):
+    """A line of the author's code that waits, at a moment."""
+
+    place: ClassVar[Literal["await"]] = "await"
+
+    number: int
+    instance: int
+    #: The function, the file and the line.
+    line: str
+    moment: Moment
+
+    def __str__(self) -> str:
+        return self.line
+
+
 class CallStep(Struct, frozen=True):
     """A call of a webhook by the API server."""
 
@@ -101,6 +119,9 @@ class Recording:
     events: list[EventStep] = field(default_factory=list)
     rests: list[RestStep] = field(default_factory=list)
     calls: list[CallStep] = field(default_factory=list)
+    awaits: list[AwaitStep] = field(default_factory=list)
+    #: When writes were sent and answered, and events arrived: at each of them there is a plan with a crash.
+    crash_moments: set[Moment] = field(default_factory=set)
     #: Collections that the operator watches, each with the version of the server before the scenario.
     watched: dict[str, str] = field(default_factory=dict)
     #: Collections that the operator lists in any version (``resourceVersion=0``), which may be an old one.

@@ -19,7 +19,7 @@ from steersman.protocol.http import SAFE_METHODS, App, Exchange, Request, Respon
 from steersman.randomness import Randomness
 from steersman.simulation.event_loop import InstanceClock, SimulatedClock
 from steersman.simulation.faults.plans import Fault, Plan, View
-from steersman.simulation.faults.recording import EventStep, ReadStep, Recording, WriteStep
+from steersman.simulation.faults.recording import EventStep, Moment, ReadStep, Recording, WriteStep
 from steersman.simulation.network.exchanges import Collected, Frame, InterceptedExchange, failure
 from steersman.simulation.network.watch import SimulatedWatch
 
@@ -44,6 +44,7 @@ _REFUSALS: dict[str, Callable[[], Response]] = {
     "unauthorized": lambda: failure(401, "Unauthorized", _INJECTED),
     "internal-error": lambda: failure(500, "InternalError", _INJECTED),
     "unavailable": lambda: failure(503, "ServiceUnavailable", _INJECTED),
+    "read-throttled": lambda: failure(429, "TooManyRequests", _INJECTED, retry_after=1),
     "read-error": lambda: failure(500, "InternalError", _INJECTED),
     "read-unauthorized": lambda: failure(401, "Unauthorized", _INJECTED),
 }
@@ -79,6 +80,10 @@ class Network:
     def trace(self, text: str) -> None:
         """Record a line with its time."""
         self.recording.trace.append(f"{self.clock.monotonic():.3f} {text}")
+
+    def moment(self) -> Moment:
+        """Return the time and the version of the server."""
+        return self.clock.monotonic(), self.server.objects.version
 
     def is_step(self, path: str) -> bool:
         """Return whether requests to a path are steps at which faults strike."""
@@ -121,6 +126,11 @@ class Connection:
 
     def __repr__(self) -> str:
         return f"<Connection of instance {self._instance}{' cut' if self.is_cut else ''}>"
+
+    @property
+    def instance(self) -> int:
+        """The number of the instance, counted from 1."""
+        return self._instance
 
     # The end of an instance.
 
@@ -197,6 +207,7 @@ class Connection:
 
     def _respond(self, exchange: Exchange, response: Response) -> None:
         self._trace(f"answered {response.status}")
+        self._network.recording.crash_moments.add(self._network.moment())
         if not self.is_cut:
             exchange.respond(response)
 
@@ -214,6 +225,7 @@ class Connection:
         number = len(recording.writes) + 1
         body = b"" if is_confidential(request.target) else request.body
         now, has_objects = self._network.clock.monotonic(), self._network.has_objects()
+        recording.crash_moments.add(self._network.moment())
         step = WriteStep(number, self._instance, request.method, path, now, body, has_objects, is_external)
         recording.writes.append(step)
         if holder := self._holder():
@@ -234,7 +246,9 @@ class Connection:
                 await work()
             self.crash()
             return await _silence()
-        return await self._heard(await work())
+        result = await work()
+        self._network.recording.crash_moments.add(self._network.moment())
+        return await self._heard(result)
 
     async def _heard(self, result: T) -> T:
         """Return a result, unless the process that waits for it is gone by now."""
@@ -269,6 +283,7 @@ class Connection:
         recording = self._network.recording
         number = len(recording.events) + 1
         has_objects = self._network.has_objects()
+        recording.crash_moments.add(self._network.moment())
         step = EventStep(number, self._instance, collection, frame.type, frame.path, frame.version, has_objects)
         recording.events.append(step)
         self._trace(f"event {step} {frame.version}")
@@ -378,6 +393,7 @@ _LOSSES: dict[str, Callable[[Connection, InterceptedExchange], None]] = {
     "request-lost": lambda _, exchange: exchange.reset(),
     "read-lost": lambda _, exchange: exchange.reset(),
     "no-response": lambda *_: None,
+    "read-silent": lambda *_: None,
     "leader-cut-off": Connection._lose_all,  # noqa: SLF001 - its own table
 }
 #: The request is carried out; these handle its response.

@@ -55,6 +55,7 @@ def _place(fault: Fault, recorded: Recording) -> str:
         "write": [str(step) for step in recorded.writes],
         "read": [step.target for step in recorded.reads],
         "event": [str(step) for step in recorded.events],
+        "await": [str(step) for step in recorded.awaits],
         "call": [step.target for step in recorded.calls],
     }.get(fault.place, [])
     if fault.number > len(names):

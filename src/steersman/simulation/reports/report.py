@@ -112,6 +112,7 @@ class Report:
                 ("write", recording.writes),
                 ("read", recording.reads),
                 ("event", recording.events),
+                ("await", recording.awaits),
                 ("rest", recording.rests),
             )
         ]

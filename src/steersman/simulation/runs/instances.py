@@ -23,6 +23,7 @@ from steersman.simulation.event_loop import InstanceClock, NotDeterministic, Wri
 from steersman.simulation.faults.plans import View
 from steersman.simulation.network.connection import Connection, Network
 from steersman.simulation.network.webhooks import SimulatedWebhooks
+from steersman.simulation.runs.await_points import current_connection
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.fresh_import import ImportedOperator
 from steersman.testing.crashes.scenarios import webhook_service
@@ -116,6 +117,7 @@ class Instance:
             webhooks=InProcessListener(webhook_service(operator), serve),
             on_failure=on_failure,
             election=replica.election,
+            grace=0.0 if replica.network.plan.has("drain-timeout") else ManagerOptions().grace,
         )
 
     @property
@@ -130,6 +132,7 @@ class Instance:
 
     async def run(self) -> None:
         """Run until it crashes, is asked to stop, or loses leadership; when cancelled, the end is a crash."""
+        current_connection.set(self.connection)
         try:
             async with background(self._manager.run(), name="manager") as task:
                 try:
@@ -144,6 +147,7 @@ class Instance:
                     if self.connection.is_cut:
                         self.clock.die()
         finally:
+            current_connection.set(None)
             await self._transport.close()
 
     async def _ready_or_ended(self) -> None:

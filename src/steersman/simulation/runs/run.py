@@ -16,6 +16,7 @@ from steersman.simulation.faults.plans import Fault, Plan
 from steersman.simulation.faults.recording import Recording, RestStep
 from steersman.simulation.invariants import Invariant
 from steersman.simulation.network.connection import TOUCHED, Network
+from steersman.simulation.runs.await_points import AwaitPoints
 from steersman.simulation.runs.instances import OperatorFactory, Replica
 from steersman.simulation.runs.recreation import Recreation
 from steersman.simulation.runs.world import World
@@ -130,6 +131,9 @@ class _Run:
         """Run the scenario, let everything come to rest, and look at the end."""
         cluster = self._world.cluster
         cluster.is_idle, cluster.at_rest = self._is_idle, self._at_rest
+        if not self._plan.faults or any(fault.place == "await" for fault in self._plan.faults):
+            loop = self._world.running_loop()
+            loop.before_step = AwaitPoints(self._network, loop).before_step
         self._world.observe(self._lifetimes.observe)
         self._world.observe(self._recreation.observe)
         changes = ChangeCounts(cluster.server, self._lifetimes.without_stillborn)

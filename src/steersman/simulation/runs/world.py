@@ -137,6 +137,13 @@ class World:
         """Notify a function of every write that the server carries out in this run."""
         self.cluster.server.objects.observers.append(observer)
 
+    @staticmethod
+    def running_loop() -> SimulationLoop:
+        """Return the event loop of this run."""
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, SimulationLoop)  # noqa: S101 - ``run`` starts no other
+        return loop
+
     def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         loop = SimulationLoop(self.clock)
         try:

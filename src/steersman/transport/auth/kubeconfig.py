@@ -162,6 +162,27 @@ class Kubeconfig:
             raise ConfigError(f"KUBECONFIG={environ['KUBECONFIG']}: none of these files exists")
         return kubeconfig
 
+    @classmethod
+    def parse_foreign(cls, content: bytes, origin: str) -> "Kubeconfig":
+        """Parse a kubeconfig from elsewhere, such as a Secret; reject one that names files or programs of this machine.
+
+        Its author could otherwise have the token of this process sent to any server.
+        """
+        kubeconfig = cls()
+        kubeconfig._merge_file(_read(content, Path(origin)), Path(origin))
+        for name, entry in kubeconfig._clusters.items():
+            _reject_local(origin, f"cluster {name!r}", {"certificate-authority": entry.value.certificate_authority})
+        for name, found in kubeconfig._users.items():
+            user = found.value
+            local = {
+                "client-certificate": user.client_certificate,
+                "client-key": user.client_key,
+                "tokenFile": user.token_file,
+                "exec": user.exec,
+            }
+            _reject_local(origin, f"user {name!r}", local)
+        return kubeconfig
+
     @property
     def contexts(self) -> list[str]:
         """The names of all contexts."""
@@ -185,6 +206,9 @@ class Kubeconfig:
             raise ConfigError(f"kubeconfig {path}: {error.strerror}; set KUBECONFIG, or pass a kubeconfig") from None
         file = _read(content, path)
         _warn_if_exposed(file, path)
+        self._merge_file(file, path)
+
+    def _merge_file(self, file: _File, path: Path) -> None:
         self.files.append(path)
         self.current_context = self.current_context or file.current_context
         _merge(self._clusters, ((entry.name, entry.cluster or _Cluster()) for entry in file.clusters or ()), path)
@@ -200,6 +224,13 @@ class Kubeconfig:
 
     def _where(self) -> str:
         return ", ".join(map(str, self.files))
+
+
+def _reject_local(origin: str, entry: str, fields: Mapping[str, object]) -> None:
+    """Raise ``ConfigError`` for a field that names something of this machine."""
+    for name, value in fields.items():
+        if value:
+            raise ConfigError(f"{origin}: {entry}: {name} is not possible here: put its content into the kubeconfig")
 
 
 def _read(content: bytes, path: Path) -> _File:
