@@ -44,6 +44,7 @@ from steersman.planning.changes import Place, RunOf
 from steersman.planning.connections import foreign_connections
 from steersman.planning.controller import PlannedController
 from steersman.planning.plan import Change, NoOpWrites, Plan, PlannedObject, SkippedCall
+from steersman.planning.proposal import write_proposal
 from steersman.planning.read_only import ReadOnlyTransport
 from steersman.planning.redaction import Redaction
 from steersman.planning.services import PlannedServices, RecordedCall
@@ -233,7 +234,7 @@ class _Planner:
         namespace = self._options.proposed_namespace
         client = Client(self._transport, namespace=namespace, field_manager=_PROPOSER, clock=self._clock)
         for document in self._options.proposed:
-            await _write(client, Unstructured(decode_json(encode_json(document))))
+            await write_proposal(client, Unstructured(decode_json(encode_json(document))))
         if self._options.resume:
             for kind in dict.fromkeys(reconciler.kind for _, reconciler in self._declared()):
                 await _resume(client, kind, self._options.namespaces, self._clock)
@@ -458,19 +459,6 @@ def _names_of(reconciler: Reconciler[Any]) -> frozenset[str]:
     resource = reconciler.resource
     names = (resource.gvk.kind.lower(), resource.plural, resource.singular, *resource.short_names)
     return frozenset({*names, f"{resource.plural}.{resource.gvk.group}"})
-
-
-async def _write(client: Client, obj: Unstructured) -> None:
-    """Create an object, replace the existing one by an edited one, or apply a text without a version."""
-    found = await client.try_get(obj.gvk, obj.name, obj.namespace or None) if obj.name else None
-    if found is None:
-        obj.metadata.pop("resourceVersion", None)
-        await client.create(obj)
-    elif obj.resource_version:
-        obj.metadata["resourceVersion"] = found.resource_version
-        await client.replace(obj)
-    else:
-        await client.apply(obj, force=True)
 
 
 async def _resume(client: Client, kind: type[KubeObject], namespaces: tuple[str, ...], clock: Clock) -> None:
