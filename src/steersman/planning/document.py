@@ -17,6 +17,7 @@ def plan_document(plan: Plan) -> JsonObject:
             "writesWithoutEffect": sum(one.count for one in plan.no_ops),
             "failures": len(plan.failures),
             "isEmpty": plan.is_empty,
+            "hasSideEffects": plan.has_side_effects,
             "seconds": round(plan.seconds, 3),
         },
         "proposed": list(map(_change, plan.proposed)),

@@ -105,6 +105,8 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     calls: tuple[SkippedCall, ...] = ()
     #: What the plan could not take into account.
     notes: tuple[str, ...] = ()
+    #: Whether an operator did something by itself that may have written, see the notes.
+    has_side_effects: bool = False
     #: Number of objects that were left out because of a limit.
     left_out: int = 0
     seconds: float = 0.0

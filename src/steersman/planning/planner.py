@@ -24,6 +24,7 @@ from steersman.clock import Clock
 from steersman.concurrency import background
 from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions, EventKind
+from steersman.controller.recording.secret_learning import SecretLearningTransport
 from steersman.controller.run.pause import PAUSED, pause_of
 from steersman.errors import ConfigError, Forbidden, NotFound, SteersmanError, WaitTimeout
 from steersman.history.history import History, HistoryLimits
@@ -41,7 +42,6 @@ from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.planning.assembly import Assembly, counted
 from steersman.planning.changes import Place, RunOf
-from steersman.planning.connections import foreign_connections
 from steersman.planning.controller import PlannedController
 from steersman.planning.plan import Change, NoOpWrites, Plan, PlannedObject, SkippedCall
 from steersman.planning.proposal import write_proposal
@@ -49,6 +49,7 @@ from steersman.planning.read_only import ReadOnlyTransport
 from steersman.planning.redaction import Redaction
 from steersman.planning.services import PlannedServices, RecordedCall
 from steersman.planning.shadow import DEFINITION_RESOURCE, Shadow
+from steersman.planning.side_effects import no_own_clients, side_effects
 from steersman.planning.transport import PlanningTransport
 from steersman.planning.writes import PlannedWrites
 from steersman.protocol.http import Request
@@ -98,8 +99,8 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
     resume: bool = False
     #: Seconds that caches get to sync.
     sync_timeout: float = 120.0
-    #: Note the servers that drivers of the operator's own connect to; not under uvloop.
-    notes_connections: bool = False
+    #: Note servers that the operator connects to by itself, and programs that it starts; not under uvloop.
+    notes_side_effects: bool = False
     #: Seconds that one run may take: one that waits for what never happens in a plan must end.
     run_timeout: float = 60.0
     #: Makes the hashes of Secrets comparable between two plans; random if empty.
@@ -169,8 +170,9 @@ class _Planner:
         doubles = {url: one for operator in operators for url, one in operator.planned_services.items()}
         self._services = PlannedServices(services or self._closed_services or HttpServices(clock), clock, doubles)
         self._live = ReadOnlyTransport(transport)
+        self._redaction = Redaction(SecretMemory(), options.hash_key)
+        #: What runs know, as in the real operator: a run masks in what it writes only Secrets that it has read.
         self._secrets = SecretMemory()
-        self._redaction = Redaction(self._secrets, options.hash_key)
         self._definitions = definitions_of(_custom_kinds(operators))
         self._shadow = Shadow(self._live, clock=clock, definitions=[one.content for one in self._definitions])
         self._shadow.on_object = self._redaction.learn
@@ -179,6 +181,8 @@ class _Planner:
         self._connection = ApiConnection(self._transport, clock, Randomness())
         self._controllers: list[PlannedController[Any]] = []
         self._notes: dict[str, None] = {}
+        #: What the operators did by themselves.
+        self._side_effects: dict[str, None] = {}
         self._left_out: set[tuple[int, ObjectKey]] = set()
         self._pause = pause if pause is not None else lambda: clock.sleep(_REST_PAUSE)
         #: Whether the clock is stopped, so that no timeout ends a run that waits for it.
@@ -205,12 +209,14 @@ class _Planner:
             self._note_what_is_left_out()
             await stack.enter_async_context(background(informers.run(), name="informers"))
             await self._sync()
-            connected = stack.enter_context(foreign_connections()) if self._options.notes_connections else {}
+            stack.enter_context(no_own_clients(lambda number: self._declared()[number][0].name))
+            if self._options.notes_side_effects:
+                self._side_effects = stack.enter_context(side_effects())
             await stack.enter_async_context(background(self._run_controllers(), name="controllers"))
             await self._rest()
             self._check_names()
-        for server in connected:
-            self._notes[f"the operator connected to {server} by itself: what it writes there is not in the plan"] = None
+        for what in self._side_effects:
+            self._notes[f"the operator {what} by itself: what this writes is not in the plan"] = None
         return self._plan(self._clock.monotonic() - started)
 
     async def _plan_definitions(self) -> None:
@@ -249,7 +255,8 @@ class _Planner:
         self, number: int, operator: Operator, reconciler: Reconciler[Any], informers: Informers
     ) -> PlannedController[Any]:
         history = History(_ONLY_LISTENERS)
-        client = Client(self._transport, field_manager=operator.name, clock=self._clock)
+        transport = SecretLearningTransport(self._transport, self._secrets)
+        client = Client(transport, field_manager=operator.name, clock=self._clock)
         options = ControllerOptions(
             client=client,
             informers=informers,
@@ -410,6 +417,7 @@ class _Planner:
             proposed=assembly.proposed(),
             calls=counted(self._services.calls, redaction),
             notes=tuple(map(redaction.masked, self._notes)),
+            has_side_effects=bool(self._side_effects),
             left_out=len(self._left_out),
             seconds=seconds,
         )

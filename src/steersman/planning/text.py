@@ -78,8 +78,13 @@ def summary(plan: Plan) -> str:
     objects = _number(len(plan.objects), "object")
     return (
         f"{objects}{left_out} planned in {plan.seconds:.1f} s: {', '.join(counts)}{hidden}{failed}. "
-        "Nothing was written."
+        f"{nothing_written(plan)}"
     )
+
+
+def nothing_written(plan: Plan) -> str:
+    """Return the sentence that a plan ends with; what the operator did by itself may have written something."""
+    return "Nothing was written by the plan, see the notes." if plan.has_side_effects else "Nothing was written."
 
 
 def _no_ops(no_ops: tuple[NoOpWrites, ...]) -> str:

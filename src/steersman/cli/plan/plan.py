@@ -113,7 +113,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         proposed=_proposed(files),
         resume=resume,
         offline=offline,
-        notes_connections=True,
+        notes_side_effects=True,
         hash_key=hash_key(is_shared=against is not None),
     )
     where = Where(kubeconfig, context, user)
