@@ -127,12 +127,13 @@ async def make_plan(  # noqa: PLR0913 - the collaborators of a plan, by name
     services: HttpServices | None = None,
     pause: Callable[[], Awaitable[None]] | None = None,
     on_progress: Progress = lambda *_: None,
+    redaction: Redaction | None = None,
 ) -> Plan:
     """Return what operators would do to the cluster behind a transport, without doing it.
 
-    ``pause`` lets other tasks run while a fake clock stands still; by default a few milliseconds pass. Raises
-    ``ConfigError`` for an operator that declares that it cannot be planned, and the server's error if a kind cannot be
-    read.
+    ``pause`` lets other tasks run while a fake clock stands still; by default a few milliseconds pass. ``redaction``
+    learns the Secrets of the plan, so that the caller can mask what the operator logs. Raises ``ConfigError`` for an
+    operator that declares that it cannot be planned, and the server's error if a kind cannot be read.
     """
     for operator in operators:
         if operator.not_planned:
@@ -145,6 +146,7 @@ async def make_plan(  # noqa: PLR0913 - the collaborators of a plan, by name
         services=services,
         pause=pause,
         on_progress=on_progress,
+        redaction=redaction or Redaction(SecretMemory(), (options or PlanOptions()).hash_key),
     )
     return await planner.run()
 
@@ -162,6 +164,7 @@ class _Planner:
         services: HttpServices | None,
         pause: Callable[[], Awaitable[None]] | None,
         on_progress: Progress,
+        redaction: Redaction,
     ) -> None:
         self._operators = tuple(operators)
         self._options = options
@@ -170,7 +173,7 @@ class _Planner:
         doubles = {url: one for operator in operators for url, one in operator.planned_services.items()}
         self._services = PlannedServices(services or self._closed_services or HttpServices(clock), clock, doubles)
         self._live = ReadOnlyTransport(transport)
-        self._redaction = Redaction(SecretMemory(), options.hash_key)
+        self._redaction = redaction
         #: What runs know, as in the real operator: a run masks in what it writes only Secrets that it has read.
         self._secrets = SecretMemory()
         self._definitions = definitions_of(_custom_kinds(operators))

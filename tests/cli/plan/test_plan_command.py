@@ -254,3 +254,34 @@ def test_deploy_shows_the_plan_before_it_asks() -> None:
     assert "+ ConfigMap a  1 key" in refused.stdout
     assert "nothing was changed" in refused.stderr
     assert "deployment" not in kubectl("get", "deployments", "-A", "-o", "name")
+
+
+def test_a_failing_plan_is_not_deployed(ships: Path) -> None:
+    """``--yes`` answers a question that is asked for a complete plan; no traceback shows what the operator read."""
+    reconciler = ships / "fleet/reconcilers/ship_reconciler.py"
+    failing = _RECONCILER.replace(
+        "    await ctx.apply", "    print(REGION)\n    raise RuntimeError(REGION)\n    await ctx.apply"
+    )
+    text = failing.replace("from steersman import", "import os\n\nfrom steersman import", 1)
+    text = text.replace("\n\n@operator", "\nREGION = os.environ.get('REGION', 'UNSET')\n\n\n@operator", 1)
+    reconciler.write_text(text, encoding="utf-8")
+    settings = ships / "pyproject.toml"
+    more = '[tool.steersman]\nwatch = ["default"]\nenv = {REGION = "eu"}\n'
+    settings.write_text(settings.read_text(encoding="utf-8").replace("[tool.steersman]\n", more, 1), encoding="utf-8")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "fleet"]:
+        del sys.modules[name]  # as it was before it was edited
+    found = steer("deploy", "--image", "fleet:1", "--plan", "--no-wait", "--yes")
+    assert found.exit_code == 1, found.output
+    assert "fails: RuntimeError: eu" in found.stdout
+    assert "deploy without --plan" in found.stderr
+    assert "Traceback" not in found.output
+    assert "deployment" not in kubectl("get", "deployments", "-A", "-o", "name")
+
+
+def test_a_module_that_ends_the_process_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 0 would say that there is nothing to do."""
+    (tmp_path / "ends_at_once.py").write_text("import sys\nsys.exit(0)\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = steer("plan", "ends_at_once:operator")
+    assert found.exit_code == 1, found.output
+    assert "cannot import 'ends_at_once': it ends the process by sys.exit(0)" in found.stderr
