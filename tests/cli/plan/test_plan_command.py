@@ -111,7 +111,7 @@ def test_two_versions_are_compared(tmp_path: Path) -> None:
     shutil.copytree(Path.cwd(), other)
     same = steer("plan", "--against", str(other))
     assert same.exit_code == 0, same.output
-    assert same.stdout == f"The operator here and the one in {other} do the same.\n"
+    assert same.stdout == f"The operator here and the one in {other} do the same. Nothing was written.\n"
     reconciler = other / "fleet/reconcilers/ship_reconciler.py"
     reconciler.write_text(_RECONCILER.replace('"one"', '"two"'), encoding="utf-8")
     found = steer("plan", "--against", str(other))
@@ -178,6 +178,7 @@ def test_an_image_that_cannot_be_planned_here_is_rejected(tmp_path: Path) -> Non
     for name, said in (
         (str(out.root), "has Python 3.4, and this is 3."),
         (str(tmp_path / "base"), "only an image that runs 'steer run MODULE:OPERATOR' can be planned"),
+        ("../ghost", "--against: there is no folder and no archive ../ghost"),
         ("ghost", "is neither a folder nor an archive, and as an image 'ghost' names no registry"),
     ):
         found = steer("plan", "--against", name)
@@ -215,6 +216,8 @@ def test_a_file_is_planned_as_if_it_were_applied(tmp_path: Path) -> None:
         (["--no-such-option"], "No such option"),
         (["ship"], "'ship' is not KIND/NAME"),
         (["no.such.module:operator"], "cannot import"),
+        (["./fleet/main.py:operator"], "is a file: pass the module, such as fleet.main:operator"),
+        (["clusterrole/odd:a:b"], "clusterrole/odd:a:b: the operator does not reconcile 'clusterrole'"),
         (["--context", "nowhere"], "nowhere"),
         (["-l", "a in"], "a in"),
         (["-n", "nowhere"], "namespace 'nowhere' does not exist"),

@@ -18,7 +18,8 @@ from steersman.cli.target import load_operator
 if TYPE_CHECKING:
     from steersman.json_types import JsonObject
     from steersman.manager.operator import Operator
-    from steersman.planning.plan import Plan, PlannedObject
+    from steersman.planning.document import ReadPlan
+    from steersman.planning.plan import Plan
     from steersman.planning.planner import PlanOptions
 
 
@@ -101,12 +102,12 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     from steersman.cli.target import project_target
     from steersman.planning.planner import PlanOptions
 
-    operators = [target for target in targets if ":" in target]
+    operators = [target for target in targets if _is_operator(target)]
     deployment = Deployment() if operators else deployment_of(Path.cwd())
     operators = operators or [project_target(option="MODULE:OPERATOR")]
     options = PlanOptions(
         namespaces=namespaces or deployment.watch,
-        objects=tuple(parse_object(target) for target in targets if ":" not in target),
+        objects=tuple(parse_object(target) for target in targets if not _is_operator(target)),
         selector=selector,
         limit=limit or 0,
         proposed=_proposed(files),
@@ -118,15 +119,24 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     where = Where(kubeconfig, context, user)
     # First, because its errors are those of a mistyped name.
     arguments = [*where.arguments(), *_arguments(options)]
-    others = plan_of_other(against, arguments, _list_of(options.proposed)) if against is not None else ()
+    other = None if against is None else plan_of_other(against, arguments, _list_of(options.proposed))
     with deployment.variables_set():
         with redirect_stdout(sys.stderr):
             loaded = [load_operator(target) for target in operators]
         plan = _run(_plan(loaded, where, options, deployment.notes, verbose=verbose))
-    if against is not None:
-        sys.exit(_compare(plan, against, others, output))
+    if against is not None and other is not None:
+        sys.exit(_compare(plan, against, other, output))
     show(plan, output)
     sys.exit(plan.exit_code)
+
+
+def _is_operator(target: str) -> bool:
+    """Return whether a target is MODULE:OPERATOR; the name of a ClusterRole may have colons, too."""
+    module, colon, _ = target.partition(":")
+    if colon and module.endswith(".py"):
+        dotted = module.removesuffix(".py").removeprefix("./").replace("/", ".")
+        raise click.UsageError(f"{target!r} is a file: pass the module, such as {dotted}:operator")
+    return bool(colon) and "/" not in module
 
 
 async def _plan(
@@ -186,20 +196,13 @@ def _arguments(options: "PlanOptions") -> list[str]:
     return [*chosen, *(f"{kind}/{name}" for kind, name in options.objects)]
 
 
-def _compare(plan: "Plan", against: str, others: "tuple[PlannedObject, ...]", output: str) -> int:
+def _compare(plan: "Plan", against: str, other: "ReadPlan", output: str) -> int:
     """Print what two versions do differently; return the exit code."""
-    from steersman.planning.comparison import compare, comparison_text
-    from steersman.planning.plan import of_definitions
+    from steersman.planning.comparison import compare_plans, comparison_document, comparison_text
 
-    differences = compare([*plan.objects, *of_definitions(plan.changes)], others)
+    found = compare_plans(plan, other)
     if output == "text":
-        click.echo(comparison_text(differences, against))
+        click.echo(comparison_text(found, against))
     else:
-        found = [
-            {"object": one.object._asdict(), "onlyHere": list(one.only_here), "onlyThere": list(one.only_there)}
-            for one in differences
-        ]
-        print_document({"against": against, "differences": found}, output)
-    if plan.failures:
-        return 1
-    return 2 if differences else 0
+        print_document(comparison_document(found, against), output)
+    return found.exit_code
