@@ -715,6 +715,31 @@ async def test_a_proposal_that_the_server_rejects_ends_the_plan(cluster: Cluster
         await cluster.plan(page_operator(), options=PlanOptions(proposed=(wrong,)))
 
 
+async def test_a_proposed_namespace_can_be_chosen(cluster: Cluster) -> None:
+    """A file may have a namespace and what is in it; one that is nowhere is a mistake."""
+    await cluster.install(Page)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "green"}}
+    new = {"apiVersion": "planning.example.com/v1", "kind": "Page", "metadata": {"name": "c"}, "spec": {"text": "y"}}
+    options = PlanOptions(proposed=(namespace, new), proposed_namespace="green", namespaces=("green",))
+    plan = await cluster.plan(page_operator(), options=options)
+    assert lines(plan) == ["create ConfigMap green/c-0", "change Page green/c"]
+
+
+async def test_a_choice_names_the_consequences_that_it_leaves_out(cluster: Cluster) -> None:
+    """One reconciler changes what another one of the same operator would answer to."""
+    operator = Operator("chain")
+
+    @operator.reconciler(Page)
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        if page.name == "a":
+            await ctx.apply(Page(meta("child"), PageSpec(text="from a")))
+
+    await create(cluster, page())
+    note = "what the operator does in answer to the changes of Page default/child"
+    assert note in str(await cluster.plan(operator, options=PlanOptions(objects=(("page", "a"),))))
+    assert note not in str(await cluster.plan(operator))
+
+
 async def test_a_proposal_without_an_effect_plans_nothing(cluster: Cluster) -> None:
     """The operator has nothing to do, whatever the proposal itself changes."""
     operator = page_operator()

@@ -77,6 +77,12 @@ class PlannedController(Controller[K]):
         #: Objects that did not come to rest.
         self.restless: set[ObjectKey] = set()
 
+    @property
+    def stored_as(self) -> str:
+        """Name under which a server stores objects of the reconciled kind."""
+        resource = self.reconciler.resource
+        return f"{resource.plural}.{resource.gvk.group}".rstrip(".")
+
     def run_of(self, key: ObjectKey) -> RunOf:
         """Return the name of an object's runs."""
         return RunOf(self._number, self.reconciler.name, ObjectName(self.reconciler.resource.gvk.kind, *key))

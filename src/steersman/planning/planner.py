@@ -68,6 +68,8 @@ _STUCK_LOOKS = 2000
 #: The field manager of proposed changes.
 _PROPOSER: Final = "steer-plan"
 _NOT_FOUND: Final = 404
+#: Number of objects that a note names.
+_NAMED: Final = 3
 _JSON: Final = {"accept": "application/json"}
 _ONLY_LISTENERS = HistoryLimits(per_object=1, records=1)
 
@@ -200,10 +202,10 @@ class _Planner:
                 stack.push_async_callback(self._closed_services.close)
             stack.push_async_callback(self._services.close)
             stack.push_async_callback(self._transport.close)
-            await self._check_namespaces()
             if self._options.definitions:
                 await self._plan_definitions()
             await self._propose()
+            await self._check_namespaces()
             informers = Informers(self._connection)
             self._controllers = [
                 self._controller(number, operator, reconciler, informers)
@@ -218,6 +220,7 @@ class _Planner:
             await stack.enter_async_context(background(self._run_controllers(), name="controllers"))
             await self._rest()
             self._check_names()
+            self._note_consequences()
         for what in self._side_effects:
             self._notes[f"the operator {what} by itself: what this writes is not in the plan"] = None
         return self._plan(self._clock.monotonic() - started)
@@ -301,9 +304,12 @@ class _Planner:
         return choose
 
     async def _check_namespaces(self) -> None:
-        """Raise ``ConfigError`` for a namespace that does not exist; one that may not be read is taken to exist."""
+        """Raise ``ConfigError`` for a namespace that neither exists nor is proposed.
+
+        One that may not be read is taken to exist.
+        """
         for name in self._options.namespaces:
-            answer = await self._live.request(Request("GET", f"/api/v1/namespaces/{quote(name, safe='')}", _JSON))
+            answer = await self._transport.request(Request("GET", f"/api/v1/namespaces/{quote(name, safe='')}", _JSON))
             if answer.status == _NOT_FOUND:
                 raise ConfigError(f"namespace {name!r} does not exist")
 
@@ -325,6 +331,26 @@ class _Planner:
         """Return the labels and namespaces that are planned, as the end of a sentence."""
         labels = f" with labels {self._options.selector}" if self._options.selector else ""
         return labels + (f" in namespace {' or '.join(self._options.namespaces)}" if self._options.namespaces else "")
+
+    def _note_consequences(self) -> None:
+        """Note changes of objects that are reconciled, too, but were not chosen: what follows from them is unknown."""
+        options = self._options
+        if not (options.objects or options.selector or options.limit or options.namespaces):
+            return
+        changed = [place for place in self._shadow.log.before if self._shadow.record(place) is not None]
+        unplanned = {
+            f"{controller.reconciler.resource.gvk.kind} {place.namespace}/{place.name}".replace(" /", " ")
+            for controller in self._controllers
+            for place in changed
+            if place.resource == controller.stored_as and ObjectKey(place.namespace, place.name) not in controller.last
+        }
+        if unplanned:
+            names = sorted(unplanned)
+            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            self._notes[
+                "not planned, because only some objects were chosen: what the operator does in answer to the changes "
+                f"of {', '.join(names[:_NAMED])}{more}"
+            ] = None
 
     def _note_what_is_left_out(self) -> None:
         for operator in self._operators:

@@ -146,7 +146,8 @@ async def _plan(
     from msgspec.structs import replace
 
     async with where.connect() as (transport, namespace):
-        options = replace(options, proposed_namespace=namespace)
+        place = options.namespaces[0] if len(options.namespaces) == 1 else namespace
+        options = replace(options, proposed_namespace=place)
         return await planned(operators, transport, options, notes=notes, verbose=verbose)
 
 
