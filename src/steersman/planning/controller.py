@@ -87,6 +87,11 @@ class PlannedController(Controller[K]):
         """Return the name of an object's runs."""
         return RunOf(self._number, self.reconciler.name, ObjectName(self.reconciler.resource.gvk.kind, *key))
 
+    def last_changed(self, key: ObjectKey) -> str:
+        """Return the object that the runs of a key changed last, with the name of its resource; empty for none."""
+        place = self._log.latest.get(self.run_of(key))
+        return "" if place is None else f"{place.resource} {place.namespace}/{place.name}".replace(" /", " ")
+
     def ended(self, reconcile: Reconcile) -> None:
         """Record the end of a run."""
         key = reconcile.object.key

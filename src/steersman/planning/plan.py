@@ -142,6 +142,10 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
             return 1
         return 0 if self.is_empty else 2
 
+    def __repr__(self) -> str:
+        # For the message of an assertion that failed.
+        return f"<Plan of {', '.join(self.operators)}\n{self}\n>"
+
     def __str__(self) -> str:
         from steersman.planning.text import plan_text  # noqa: PLC0415 - circular import: the text is made from a plan
 

@@ -28,7 +28,7 @@ from steersman.controller.recording.secret_learning import SecretLearningTranspo
 from steersman.controller.run.pause import PAUSED, pause_of
 from steersman.errors import ConfigError, Forbidden, NotFound, SteersmanError, WaitTimeout
 from steersman.history.history import History, HistoryLimits
-from steersman.history.records import Reconcile, Result
+from steersman.history.records import Result
 from steersman.history.redaction import SecretMemory
 from steersman.informer.informer import Informer
 from steersman.informer.informers import Informers
@@ -468,14 +468,22 @@ def _planned(
         calls=calls,
         no_ops=tuple(no_ops),
         result=Result.DONE if last is None else last.result,
-        message="" if last is None else _reason(last),
+        message=_reason(controller, key),
         waits_for=None if last is None else last.next.waits_for,
         runs=controller.run_counts_by_key.get(key, 0),
         is_at_rest=not controller.is_restless(key),
     )
 
 
-def _reason(reconcile: Reconcile) -> str:
+def _reason(controller: PlannedController[Any], key: ObjectKey) -> str:
+    """Return why the plan of an object is incomplete, or why its last run did not succeed."""
+    reconcile = controller.last.get(key)
+    if controller.is_restless(key):
+        return f"does not come to rest: still changes {controller.last_changed(key) or 'something'}"
+    if reconcile is None:
+        return ""
+    if reconcile.message == TimeoutError.__name__:
+        return f"TimeoutError: the reconcile takes more than {controller.reconciler.options.timeout:g} s"
     if reconcile.reason and reconcile.message and not reconcile.message.startswith(reconcile.reason):
         return f"{reconcile.reason}: {reconcile.message}"
     return reconcile.message or reconcile.reason

@@ -99,8 +99,7 @@ def _no_ops(no_ops: tuple[NoOpWrites, ...]) -> str:
 def _object(one: PlannedObject, style: Style) -> Iterator[str]:
     end = _end(one)
     if not one.changes and not end:
-        calls = "" if one.calls else "  no changes"
-        yield f"{one.object}{calls}"
+        yield f"{one.object}  {'only calls to other systems' if one.calls else 'no changes'}"
         return
     yield str(one.object)
     yield from _changes(one.changes, one.object.namespace, style)
@@ -111,7 +110,7 @@ def _object(one: PlannedObject, style: Style) -> Iterator[str]:
 def _end(one: PlannedObject) -> str:
     """Return how the last run ended, if not with success."""
     if not one.is_at_rest:
-        return f"does not come to rest: still changes something after {one.runs} runs"
+        return f"{one.message or 'does not come to rest: still changes something'} after {one.runs} runs"
     match one.result:
         case Result.DONE:
             return ""
