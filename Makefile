@@ -28,7 +28,7 @@ TESTS ?= tests/objects tests/schema tests/structural tests/cel tests/secrets tes
 # What the dependencies are used for.
 LOWEST_TESTS ?= tests/objects tests/protocol tests/transport tests/serving tests/client tests/webhook tests/controller tests/manager tests/cli tests/testing
 
-.PHONY: help demo test test-pythons test-lowest test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real conformance examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs site report sbom rehearse-release lock clean
+.PHONY: help demo test test-pythons test-lowest test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real e2e-short contract-real conformance examples-real examples-kopf controllers difference simulate simulate-binaries bench pictures docs site report sbom rehearse-release lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -80,6 +80,9 @@ real-cluster: $(DEV) ## Run a real single-node cluster until Ctrl-C (needs root,
 
 e2e-real: $(DATABASES) ## Deploy operators to real clusters, from scaffold to undeploy: SCENARIOS="fleet" (needs root, Go)
 	@$(BIN)/python -m tools.real_cluster.scenarios $(SCENARIOS)
+
+e2e-short: $(DEV) ## Two scenarios of e2e-real on one cluster, and its end by force; prints why where none can run
+	@$(BIN)/python -m tools.real_cluster.scenarios --if-possible --together guide sharded killed
 
 contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver with its controllers: KUBERNETES=1.33 (needs Go)
 	$(BIN)/python -m tools.control_plane --kubernetes "$(KUBERNETES)" run --controllers -- $(BIN)/pytest -q -rs tests/contract -k real

@@ -10,7 +10,7 @@ from pathlib import Path
 #: Benchmarks that take many minutes, and run only when named.
 _LONG = {"shards", "shards_real", "soak", "two_replicas"}
 #: Modules that are not benchmarks.
-_PARTS = {"sharded_widgets", "ten_writes", "widgets"}
+_PARTS = {"scripted", "sharded_widgets", "ten_writes", "widgets"}
 
 
 def main() -> None:

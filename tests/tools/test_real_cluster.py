@@ -1,3 +1,5 @@
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path, PurePosixPath
@@ -8,9 +10,13 @@ from cryptography import x509
 from steersman.scaffold.image.base import read_base
 from steersman.scaffold.image.layer import File
 from steersman.scaffold.image.layout import Layout
+from tools.real_cluster import host
 from tools.real_cluster.certificates import Authority
 from tools.real_cluster.cgroups import Groups, Hierarchy, NoCgroupError, hand_down_all, hierarchies, mount_commands
+from tools.real_cluster.cluster import StartError
 from tools.real_cluster.images import Image, package_files, write_image
+from tools.real_cluster.leftovers import changes
+from tools.real_cluster.scenarios import __main__ as scenarios
 from tools.real_cluster.supervisor import sweep
 
 #: A host with version 1, and an empty hierarchy of version 2 beside it.
@@ -99,6 +105,116 @@ def test_inside_of_version_2_the_root_is_emptied_first(tmp_path: Path) -> None:
     hand_down_all(tmp_path)
     assert (tmp_path / "init" / "cgroup.procs").read_text() == "7"
     assert (tmp_path / "cgroup.subtree_control").read_text() == "+cpu +memory +pids"
+
+
+def test_controllers_that_another_cluster_uses_stay_enabled(tmp_path: Path) -> None:
+    """Two clusters share the group above them: the first to end must still remove all that is its own."""
+    group(tmp_path, available="cpu io memory pids", enabled="cpu memory pids")
+    groups = Groups.create([Hierarchy("", tmp_path, PurePosixPath("/"))], "mine")
+    (tmp_path / "cgroup.subtree_control").unlink()
+    (tmp_path / "cgroup.subtree_control").mkdir()  # every write fails, as while a child has the controllers
+    groups.remove()
+    assert not (tmp_path / "mine").exists()
+
+
+def test_a_host_without_cgroups_to_write_is_named_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container often has them read-only: `.ci/run` then prints this line and goes on."""
+    (tmp_path / "memory").write_text("")  # a file: nothing can be created below it
+    found = [Hierarchy("memory", tmp_path / "memory", PurePosixPath("/"))]
+    monkeypatch.setattr(host, "own_hierarchies", lambda: found)
+    monkeypatch.setattr(host.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(host.os, "access", lambda *_: True)
+    monkeypatch.setattr(host.shutil, "which", lambda name: name)
+    lack = host.missing()
+    assert lack.startswith("it needs cgroups of its own, and no cgroup can be made: ")
+    assert "\n" not in lack
+
+
+def test_a_setting_of_a_module_that_was_loaded_meanwhile_is_no_change() -> None:
+    """The first cluster on a machine loads connection tracking, whose settings then exist for all."""
+    before = {"mounts": ["/"], "settings": ["/proc/sys/kernel/panic=0"]}
+    loaded = {"mounts": ["/"], "settings": ["/proc/sys/kernel/panic=0", "/proc/sys/net/nf_conntrack_max=1"]}
+    assert changes(before, loaded) == []
+    changed = {"mounts": ["/"], "settings": ["/proc/sys/kernel/panic=10"]}
+    assert changes(before, changed) == [
+        "settings: ['/proc/sys/kernel/panic=0'] became ['/proc/sys/kernel/panic=10']",
+    ]
+
+
+def test_where_no_cluster_can_run_scenarios_succeed_with_one_line_of_reason(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The machine of `.ci/run` may lack root, Go or a kernel feature, which is no defect of a change."""
+    monkeypatch.setattr(scenarios, "missing", lambda: "it needs root")
+    monkeypatch.setattr(scenarios, "interrupt_on_signals", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["scenarios", "--if-possible", "guide"])
+    assert scenarios.main() == 0
+    output = capsys.readouterr()
+    assert output.out == "not run: guide, because a real cluster cannot run here: it needs root\n"
+    assert output.err == ""
+    monkeypatch.setattr(sys, "argv", ["scenarios", "guide"])
+    assert scenarios.main() == 2
+
+
+def test_a_cluster_that_does_not_start_is_reported_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A machine can forbid what no trial foresees; the reason is the last that the cluster printed."""
+
+    def fail(_: object, __: object) -> int:
+        raise StartError("the cluster did not start:\n1.0 s  namespaces\nmount: permission denied")
+
+    monkeypatch.setattr(scenarios, "_parts", lambda *_: None)
+    monkeypatch.setattr(scenarios, "_run_all", fail)
+    monkeypatch.setattr(scenarios, "interrupt_on_signals", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["scenarios", "--if-possible", "guide"])
+    assert scenarios.main() == 0
+    expected = "not run: guide, because the cluster did not start: mount: permission denied\n"
+    assert capsys.readouterr().out == expected
+
+
+def test_scenarios_share_a_cluster_only_on_request() -> None:
+    """Killed clusters are others in any case, and come last."""
+    names = ["killed", "guide", "sharded"]
+    assert scenarios.rounds(names, is_together=True) == [["guide", "sharded"], ["killed"]]
+    assert scenarios.rounds(names, is_together=False) == [["guide"], ["sharded"], ["killed"]]
+
+
+#: Builds with the program `go` of a folder.
+BUILDER = """
+import sys
+from pathlib import Path
+from tools.control_plane import binaries
+from tools.real_cluster.cluster import interrupt_on_signals
+interrupt_on_signals()
+binaries.build_program("nothing", Path(sys.argv[1]))
+"""
+#: A build that takes long.
+GO = f"""#!{sys.executable}
+import time
+print("builds", flush=True)
+time.sleep(30)
+print("survived", flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_go_ends_with_the_process_that_builds(tmp_path: Path, number: signal.Signals) -> None:
+    """A build takes minutes: after Ctrl-C or a kill it must not go on in the background."""
+    (tmp_path / "go").write_text(GO)
+    (tmp_path / "go").chmod(0o755)
+    with subprocess.Popen(  # noqa: S603 - this interpreter
+        [sys.executable, "-c", BUILDER, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    ) as builder:
+        assert builder.stdout is not None
+        assert "builds" in (builder.stdout.readline(), builder.stdout.readline())[1]
+        builder.send_signal(number)
+        # The output ends when the last process that can write to it has ended.
+        assert "survived" not in builder.stdout.read()
 
 
 def test_a_new_cpuset_gets_the_processors_of_its_parent(tmp_path: Path) -> None:

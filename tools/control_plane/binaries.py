@@ -24,7 +24,13 @@ class MissingError(Exception):
     """A program is missing and cannot be built; the message has the reason and what to do."""
 
 
-def _pinned(module: Path, requirement: str) -> str:
+def cache_folder() -> Path:
+    """Return the folder of everything that is built once."""
+    return Path(os.environ.get("STEERSMAN_CACHE") or Path.home() / ".cache" / "steersman")
+
+
+def pinned_version(module: Path, requirement: str) -> str:
+    """Return the version of a requirement in a module's go.mod."""
     match = re.search(rf"{re.escape(requirement)} v(\S+)", (module / "go.mod").read_text())
     if match is None:
         raise MissingError(f"{module / 'go.mod'} does not pin {requirement}")
@@ -34,7 +40,7 @@ def _pinned(module: Path, requirement: str) -> str:
 def _module_of(minor: str) -> Path:
     """Return the module that pins a minor version of Kubernetes, such as 1.33; the newest one without a name."""
     newest = HERE / "kubernetes"
-    if not minor or _pinned(newest, "k8s.io/kubernetes").startswith(f"{minor}."):
+    if not minor or pinned_version(newest, "k8s.io/kubernetes").startswith(f"{minor}."):
         return newest
     older = HERE / f"kubernetes-{minor}"
     if not older.exists():
@@ -43,20 +49,29 @@ def _module_of(minor: str) -> Path:
     return older
 
 
-def _build(what: str, module: Path, *arguments: str) -> None:
+def build_program(what: str, module: Path, *arguments: str) -> None:
     """Run go with progress messages: the first build takes minutes."""
     begun = time.monotonic()
     print(f"building {what} (once; several minutes on two cores)", flush=True)
-    with subprocess.Popen(["go", *arguments], cwd=module) as process:  # noqa: S603, S607 - go as the user has it
-        while True:
-            try:
-                code = process.wait(timeout=60)
-                break
-            except subprocess.TimeoutExpired:
-                print(f"  still building {what}: {time.monotonic() - begun:.0f} s", flush=True)
+    # Go ends with this process, even if it is killed; setpriv is part of util-linux.
+    follow = ("setpriv", "--pdeathsig", "TERM", "--") if shutil.which("setpriv") else ()
+    with subprocess.Popen([*follow, "go", *arguments], cwd=module) as process:  # noqa: S603 - go as the user has it
+        try:
+            code = _wait(process, what, begun)
+        except BaseException:
+            process.terminate()
+            raise
     if code:
         raise MissingError(f"building {what} failed (go's own message is above)")
     print(f"  built {what} in {time.monotonic() - begun:.0f} s", flush=True)
+
+
+def _wait(process: "subprocess.Popen[bytes]", what: str, begun: float) -> int:
+    while True:
+        try:
+            return process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            print(f"  still building {what}: {time.monotonic() - begun:.0f} s", flush=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +105,11 @@ class Binaries:
 
     @classmethod
     def _pinned(cls, minor: str = "") -> Self:
-        kubernetes = _pinned(_module_of(minor), "k8s.io/kubernetes")
-        etcd = _pinned(HERE / "etcd", "go.etcd.io/etcd/server/v3")
+        kubernetes = pinned_version(_module_of(minor), "k8s.io/kubernetes")
+        etcd = pinned_version(HERE / "etcd", "go.etcd.io/etcd/server/v3")
         if tuple(map(int, etcd.split("-")[0].split("."))) < OLDEST_ETCD:
             raise MissingError(f"etcd {etcd} is too old: kube-apiserver would silently disable WatchList")
-        cache = Path(os.environ.get("STEERSMAN_CACHE") or Path.home() / ".cache" / "steersman")
-        return cls(cache / f"control-plane-{kubernetes}-etcd-{etcd}", kubernetes, etcd)
+        return cls(cache_folder() / f"control-plane-{kubernetes}-etcd-{etcd}", kubernetes, etcd)
 
     def build(self, missing: list[str]) -> None:
         """Build programs from their Go modules."""
@@ -110,7 +124,7 @@ class Binaries:
             # Without vet, a test program shares the compiled packages of the others.
             verb = ("test", "-c", "-vet=off") if name == SPECS else ("build",)
             arguments = (*verb, "-trimpath", "-o", str(unfinished / name), f"-ldflags=-s -w {flags}", package)
-            _build(f"{name} {version}", HERE / module, *arguments)
+            build_program(f"{name} {version}", HERE / module, *arguments)
             (unfinished / name).rename(self.folder / name)
         unfinished.rmdir()
 
@@ -119,7 +133,7 @@ class Binaries:
         if name == "etcd":
             return "etcd", "go.etcd.io/etcd/server/v3", self.etcd, ""
         if name == "coredns":
-            return "coredns", ".", _pinned(HERE / "coredns", "github.com/coredns/coredns"), ""
+            return "coredns", ".", pinned_version(HERE / "coredns", "github.com/coredns/coredns"), ""
         major, minor, _ = self.kubernetes.split(".", 2)
         version = "k8s.io/component-base/version"
         flags = (

@@ -8,6 +8,7 @@ process itself; so the group is made below the nearest ancestor that can.
 import os
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final, Self
@@ -56,6 +57,11 @@ def hierarchies(groups: str, mounts: str) -> list[Hierarchy]:
             found.append(Hierarchy(controllers, mount, group))
     first_version = [one for one in found if one.controllers]
     return first_version or found
+
+
+def own_hierarchies() -> list[Hierarchy]:
+    """Return the hierarchies of this process."""
+    return hierarchies(Path("/proc/self/cgroup").read_text(), Path("/proc/self/mountinfo").read_text())
 
 
 def _mounted(mounts: str) -> Iterator[tuple[str, tuple[str, Path]]]:
@@ -152,7 +158,8 @@ class Groups:
             while not _removed(folder) and time.monotonic() < until:
                 time.sleep(0.05)  # noqa: TID251 - a tool for people, outside the library
         for file, text in self.undo:
-            file.write_text(text)
+            with suppress(OSError):  # Another cluster that runs below the same group uses these controllers now.
+                file.write_text(text)
 
 
 def _removed(folder: Path) -> bool:

@@ -13,6 +13,7 @@ from typing import Final
 
 from steersman.json_types import JsonObject
 from tools.real_cluster.parts import Parts
+from tools.real_cluster.supervisor import runs_folder, sweep
 
 _STOP_SECONDS: Final = 180
 
@@ -106,7 +107,8 @@ class RealCluster:
     def _stop(self) -> None:
         assert self._supervisor.stdin is not None  # noqa: S101 - it is a pipe
         self._supervisor.stdin.close()
-        self._supervisor.wait(timeout=_STOP_SECONDS)
+        if self._supervisor.wait(timeout=_STOP_SECONDS) < 0:
+            sweep(runs_folder(self._parts))  # It was killed, so nothing has removed its cgroups and files.
 
 
 def entrance_of(state: JsonObject, parts: Parts) -> Entrance:

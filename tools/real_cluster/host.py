@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from tools.real_cluster.cgroups import Groups, NoCgroupError, own_hierarchies
 from tools.real_cluster.images import MACHINE
 
 #: Programs that are needed, and what usually brings them.
@@ -43,9 +44,17 @@ def missing() -> str:
     for program, source in _PROGRAMS.items():
         if shutil.which(program) is None:
             return f"it needs {program} on PATH ({source})"
-    if not Path("/dev/kmsg").exists():
+    if not os.access("/dev/kmsg", os.R_OK):
         return "it needs /dev/kmsg, which the kubelet reads"
-    return _missing_in_kernel()
+    return _missing_cgroups() or _missing_in_kernel()
+
+
+def _missing_cgroups() -> str:
+    try:
+        Groups.create(own_hierarchies(), f"real-cluster-trial-{os.getpid()}").remove()
+    except NoCgroupError as error:
+        return f"it needs cgroups of its own, and {error}"
+    return ""
 
 
 def _missing_in_kernel() -> str:

@@ -1,14 +1,16 @@
 """What a cluster could leave behind on its host."""
 
+import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tools.real_cluster.cgroups import hierarchies
+from tools.real_cluster.cgroups import own_hierarchies
 from tools.real_cluster.node import SETTINGS
 from tools.real_cluster.parts import Parts
 from tools.real_cluster.supervisor import PREFIX, runs_folder
@@ -39,9 +41,8 @@ def host_state() -> dict[str, list[str]]:
 def cluster_state(supervisor: int, parts: Parts) -> dict[str, list[str]]:
     """Return the parts of one cluster that exist, by its supervisor; none after it has ended."""
     name = f"{PREFIX}{supervisor}"
-    found = hierarchies(Path("/proc/self/cgroup").read_text(), Path("/proc/self/mountinfo").read_text())
     return {
-        "cgroups": [str(path) for one in found for path in one.mount.glob(f"**/{name}")],
+        "cgroups": [str(path) for one in own_hierarchies() for path in one.mount.glob(f"**/{name}")],
         "processes": [path.parent.name for path in Path("/proc").glob("[0-9]*/cgroup") if name in _text(path)],
         "files": [str(path) for path in runs_folder(parts).glob(str(supervisor))],
     }
@@ -57,29 +58,70 @@ def _text(path: Path) -> str:
 def left_behind(before: dict[str, list[str]], supervisor: int, parts: Parts) -> str:
     """Return what is left of a cluster that ends, after it had time to do so; empty if nothing is."""
     until = time.monotonic() + _PATIENCE
-    while (left := _difference(before, supervisor, parts)) and time.monotonic() < until:
+    while (left := _left(before, supervisor, parts)) and time.monotonic() < until:
         time.sleep(0.1)  # noqa: TID251 - a tool for people, outside the library
     return left
 
 
-def _difference(before: dict[str, list[str]], supervisor: int, parts: Parts) -> str:
-    after = host_state()
-    changed = [f"{kind}: {before[kind]} became {after[kind]}" for kind in before if before[kind] != after[kind]]
+def _left(before: dict[str, list[str]], supervisor: int, parts: Parts) -> str:
     left = [f"{kind}: {found}" for kind, found in cluster_state(supervisor, parts).items() if found]
-    return "; ".join([*changed, *left])
+    return "; ".join([*changes(before, host_state()), *left])
 
 
-def kill_starter(parts: Parts, number: signal.Signals) -> str:
-    """Start a cluster, send a signal to the process that started it, and return what is left of the cluster then."""
+def changes(before: dict[str, list[str]], after: dict[str, list[str]]) -> list[str]:
+    """Return how a host differs from its state before.
+
+    A setting that did not exist before is no change: the kernel adds those of a module when a cluster first needs it.
+    """
+    names = {one.partition("=")[0] for one in before["settings"]}
+    known = [one for one in after["settings"] if one.partition("=")[0] in names]
+    compared = {**after, "settings": known}
+    return [f"{kind}: {before[kind]} became {compared[kind]}" for kind in before if before[kind] != compared[kind]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """A process of a cluster that is killed, and how."""
+
+    number: signal.Signals
+    #: The supervisor instead of the process that started the cluster.
+    is_supervisor: bool = False
+    #: A command runs inside of the cluster, as scenarios do; otherwise the starter only waits.
+    is_busy: bool = False
+
+    def __str__(self) -> str:
+        victim = "supervisor" if self.is_supervisor else "starter"
+        return f"{self.number.name} to the {victim}{' during a command inside' if self.is_busy else ''}"
+
+
+#: All ways in which a cluster is ended from outside, at least one for each process that could outlive it.
+KILLS: Final = (
+    Kill(signal.SIGINT),
+    Kill(signal.SIGTERM, is_busy=True),
+    Kill(signal.SIGKILL, is_busy=True),
+    Kill(signal.SIGKILL, is_supervisor=True),
+)
+
+
+def kill_one(parts: Parts, kill: Kill) -> str:
+    """Start a cluster, kill one of its processes, and return what is left of the cluster then."""
     before = host_state()
-    command = [sys.executable, "-m", "tools.real_cluster", "up"]
+    mark = f"86400.{os.getpid()}"
+    inside = ["run", "--", "sh", "-c", f'echo "kubeconfig: $KUBECONFIG"; sleep {mark}']
+    command = [sys.executable, "-m", "tools.real_cluster", *(inside if kill.is_busy else ["up"])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as starter:  # noqa: S603 - ourselves
         assert starter.stdout is not None  # noqa: S101 - it is a pipe
         kubeconfig = next((match[1] for line in starter.stdout if (match := _KUBECONFIG.search(line))), "")
         supervisor = int(Path(kubeconfig).parent.name or 0)
         seen = cluster_state(supervisor, parts)
-        starter.send_signal(number)
+        os.kill(supervisor if kill.is_supervisor else starter.pid, kill.number)
         starter.stdout.read()
     if not all(seen.values()):
         return f"the cluster did not run before the signal: {seen}"
-    return left_behind(before, supervisor, parts)
+    left = left_behind(before, supervisor, parts)
+    commands = [path.parent.name for path in Path("/proc").glob("[0-9]*/cmdline") if f"sleep {mark}" in _words(path)]
+    return "; ".join(filter(None, [left, f"commands: {commands}" if commands else ""]))
+
+
+def _words(cmdline: Path) -> str:
+    return _text(cmdline).replace("\0", " ")

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from steersman.json_types import JsonObject
-from tools.real_cluster.cgroups import Groups, Hierarchy, NoCgroupError, hierarchies
+from tools.real_cluster.cgroups import Groups, NoCgroupError, own_hierarchies
 from tools.real_cluster.parts import Parts
 
 _NAMESPACES: Final = ("--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup")
@@ -36,10 +36,6 @@ _STARTING: Final = ".lock"
 def runs_folder(parts: Parts) -> Path:
     """Return the folder in which running clusters keep their files."""
     return parts.binaries.folder.parent / "real-clusters"
-
-
-def _hierarchies() -> list[Hierarchy]:
-    return hierarchies(Path("/proc/self/cgroup").read_text(), Path("/proc/self/mountinfo").read_text())
 
 
 def hold(run: Path) -> IO[str]:
@@ -85,7 +81,7 @@ def sweep(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder / _STARTING):
         for run in (path for path in folder.iterdir() if path.is_dir() and not _is_held(path)):
-            for hierarchy in _hierarchies():
+            for hierarchy in own_hierarchies():
                 Groups([*hierarchy.mount.glob(f"**/{PREFIX}{run.name}")]).remove()
             shutil.rmtree(run, ignore_errors=True)
 
@@ -103,7 +99,7 @@ class Supervisor:
         lock = hold(self._root)
         groups = Groups()
         try:
-            groups = Groups.create(_hierarchies(), f"{PREFIX}{os.getpid()}")
+            groups = Groups.create(own_hierarchies(), f"{PREFIX}{os.getpid()}")
             return self._supervise(groups)
         except NoCgroupError as error:
             print(f"failed {error}", flush=True)

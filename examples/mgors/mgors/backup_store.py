@@ -23,7 +23,7 @@ from mgors.manifest import MANIFEST, read_manifest, remove
 from mgors.s3 import Bucket, S3Error
 
 #: Folder in the volume of backups for files on their way to or from a bucket.
-_TRANSIT = ".transit"
+TRANSIT = ".transit"
 
 
 def is_temporary(error: Exception) -> bool:
@@ -122,12 +122,13 @@ async def store_of(backup: MgorsBackup, ctx: Context[Any], root: Path) -> Backup
     status = backup.status
     if status.s3 is None:
         return FolderStore(folder_at(status.destination, root))
-    folder = folder_at(f"{_TRANSIT}/{status.destination}", root)
+    folder = folder_at(f"{TRANSIT}/{status.destination}", root)
     prefix = "/".join(part for part in (status.s3.prefix.strip("/"), status.destination) if part)
-    return BucketStore(folder, await _bucket(status.s3, backup.namespace, ctx), prefix, ctx)
+    return BucketStore(folder, await bucket_of(status.s3, backup.namespace, ctx), prefix, ctx)
 
 
-async def _bucket(target: S3Target, namespace: str, ctx: Context[Any]) -> Bucket:
+async def bucket_of(target: S3Target, namespace: str, ctx: Context[Any]) -> Bucket:
+    """Return a bucket with the keys of its Secret."""
     secret = await ctx.client.try_get(Secret, target.secret_name, namespace)
     data = (secret.data or {}) if secret is not None else {}
     keys = [data.get(key, b"").decode().strip() for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")]

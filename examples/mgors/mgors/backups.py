@@ -83,13 +83,18 @@ def _report_last_backup(mgors: Mgors, ctx: Context[Mgors], backups: list[MgorsBa
         metrics.report_backup(mgors, newest.status.completed)
 
 
-def destination_of(backup: MgorsBackup, mgors: Mgors) -> str:
-    """Return the folder of a backup, relative to the volume of backups."""
+def folder_of(mgors: Mgors) -> str:
+    """Return the folder of all backups of a replica set, relative to the volume of backups."""
     plan = mgors.spec.backup
     folder = plan.storage.folder if plan and plan.storage else ""
     if folder and not _FOLDER.fullmatch(folder):
         raise DestinationError(f"spec.backup.storage.folder: {folder!r} is not the name of one folder")
-    return "/".join(part for part in (backup.namespace, folder, mgors.name, backup.name) if part)
+    return "/".join(part for part in (mgors.namespace, folder, mgors.name) if part)
+
+
+def destination_of(backup: MgorsBackup, mgors: Mgors) -> str:
+    """Return the folder of a backup, relative to the volume of backups."""
+    return f"{folder_of(mgors)}/{backup.name}"
 
 
 def folder_at(destination: str, root: Path) -> Path:

@@ -20,15 +20,14 @@ from steersman import SteersmanError
 
 from mgors.connections import Mongo
 from mgors.manifest import BATCH, Collection, Kind, Manifest, write_manifest
+from mgors.oplog import Position
+from mgors.staging import BUCKETS, REPLACED, STAGED, VIEWS
 
 RAW: CodecOptions[Any] = CodecOptions(document_class=RawBSONDocument)
-BUCKETS = "system.buckets."
-#: Prefixes of collections of a restore that is running or has failed.
-STAGED, REPLACED = "mgors-new.", "mgors-old."
 #: Databases of the server itself. Of admin, collections of users are dumped.
 _INTERNAL = frozenset({"config", "local"})
 #: Collections of the server: views are dumped as definitions, profiles are diagnostics of one member.
-_DERIVED, _DIAGNOSTICS = "system.views", "system.profile"
+_DIAGNOSTICS = "system.profile"
 _SNAPSHOT_TOO_OLD = 239
 
 
@@ -44,7 +43,7 @@ def is_left_out(db: str, name: str) -> bool:
 def kind_of(db: str, info: dict[str, Any], names: set[str]) -> Kind | None:
     """Return the kind of a collection; ``None`` if it is part of another one or left out on purpose."""
     name = str(info["name"])
-    if name == _DERIVED or (name.startswith(BUCKETS) and name.removeprefix(BUCKETS) in names) or is_left_out(db, name):
+    if name == VIEWS or (name.startswith(BUCKETS) and name.removeprefix(BUCKETS) in names) or is_left_out(db, name):
         return None
     match info["type"]:
         case "timeseries":
@@ -73,6 +72,7 @@ async def dump(client: Mongo, folder: Path, *, users_and_roles: bool = False) ->
     try:
         async with client.start_session(snapshot=True) as session:
             run = _Dump(client, session, partial)
+            at = await run.begin()
             for db in sorted(await client.list_database_names()):
                 await run.database(db)
             if users_and_roles:
@@ -82,11 +82,18 @@ async def dump(client: Mongo, folder: Path, *, users_and_roles: bool = False) ->
             raise
         text = "the dump took longer than MongoDB keeps the snapshot: raise the server parameter "
         raise NotSupportedError(f"{text}minSnapshotHistoryWindowInSeconds of the members") from failure
-    manifest = Manifest(collections=run.found, left_out=run.left_out)
+    usable_from = await _last_entry(client) if any(one.is_capped for one in run.found) else at
+    manifest = Manifest(collections=run.found, left_out=run.left_out, at=at, usable_from=usable_from)
     checksum = write_manifest(manifest, partial)
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
     return manifest, checksum
+
+
+async def _last_entry(client: Mongo) -> str:
+    """Return the position of the last entry in the oplog of a member."""
+    found = await client.local["oplog.rs"].find_one(sort=[("$natural", -1)], projection={"ts": 1})
+    return "" if found is None else str(Position(found["ts"].time, found["ts"].inc))
 
 
 @dataclass(slots=True)
@@ -98,6 +105,12 @@ class _Dump:
     folder: Path
     found: list[Collection] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+
+    async def begin(self) -> str:
+        """Choose the moment of the snapshot, and return its position in the oplog."""
+        await self.client.admin["system.version"].find_one(session=self.session)
+        found = vars(self.session)["_snapshot_time"]  # the driver has no public name for it
+        return str(Position(found.time, found.inc))
 
     async def database(self, db: str) -> None:
         """Dump a database."""
@@ -114,12 +127,9 @@ class _Dump:
                 self.left_out.append(f"{db}.{info['name']}")
 
     async def _collection(self, db: str, info: dict[str, Any], kind: Kind) -> None:
-        name, options = str(info["name"]), info.get("options", {})
-        one = Collection(db=db, name=name, kind=kind, options=json_util.dumps(options))
+        one = await collection_of(self.client, db, info, kind)
         if kind != "view":
-            indexes = [index async for index in await self.client[db][name].list_indexes()]
-            one.indexes = json_util.dumps(indexes)
-            await self._write(one, f"{BUCKETS}{name}" if kind == "timeseries" else name)
+            await self._write(one, f"{BUCKETS}{one.name}" if kind == "timeseries" else one.name)
         self.found.append(one)
 
     async def users_and_roles(self) -> None:
@@ -131,14 +141,28 @@ class _Dump:
             self.found.append(one)
 
     async def _write(self, one: Collection, source: str) -> None:
-        """Write the documents into a file, with their count and checksum."""
-        digest = hashlib.sha256()
+        """Write the documents into the next file."""
         one.file = f"{len(self.found):04}.bson"
-        session = None if one.is_capped else self.session
-        with (self.folder / one.file).open("wb") as out:
-            found = documents(self.client, one.db, source, natural=one.is_capped, session=session)
-            async for raw in found:
-                out.write(raw)
-                digest.update(raw)
-                one.documents, one.size = one.documents + 1, one.size + len(raw)
-        one.sha256 = digest.hexdigest()
+        if one.is_capped:
+            one.since = await _last_entry(self.client)
+        await write_documents(self.client, one, source, self.folder, None if one.is_capped else self.session)
+
+
+async def collection_of(client: Mongo, db: str, info: dict[str, Any], kind: Kind) -> Collection:
+    """Return a collection with its options and indexes."""
+    name, options = str(info["name"]), info.get("options", {})
+    one = Collection(db=db, name=name, kind=kind, options=json_util.dumps(options))
+    if kind != "view":
+        one.indexes = json_util.dumps([index async for index in await client[db][name].list_indexes()])
+    return one
+
+
+async def write_documents(client: Mongo, one: Collection, source: str, folder: Path, session: Any = None) -> None:
+    """Write the documents of a collection into its file, and note their count and checksum."""
+    digest = hashlib.sha256()
+    with (folder / one.file).open("wb") as out:
+        async for raw in documents(client, one.db, source, natural=one.is_capped, session=session):
+            out.write(raw)
+            digest.update(raw)
+            one.documents, one.size = one.documents + 1, one.size + len(raw)
+    one.sha256 = digest.hexdigest()

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Literal
 
 from bson import json_util
-from steersman import Model, SteersmanError
+from steersman import Model
 from steersman.objects import decode_as, encode_json
+
+from mgors.errors import DamagedError
 
 MANIFEST = "manifest.json"
 #: Maximum number of documents, and of their bytes, in one batch.
@@ -19,10 +21,6 @@ BATCH, BATCH_BYTES = 1_000, 16_000_000
 _LENGTH = 4
 
 Kind = Literal["collection", "timeseries", "view", "users", "roles"]
-
-
-class DamagedError(SteersmanError):
-    """A backup was changed, or restored data differs from the backup."""
 
 
 class Collection(Model):
@@ -38,6 +36,8 @@ class Collection(Model):
     #: Options and indexes, as extended JSON.
     options: str = "{}"
     indexes: str = "[]"
+    #: For a capped collection, which is read after the snapshot: the position in the oplog when that began.
+    since: str = ""
 
     @property
     def place(self) -> str:
@@ -56,6 +56,9 @@ class Manifest(Model):
     collections: list[Collection]
     #: Left out on purpose: databases of the server itself, and diagnostics of one member.
     left_out: list[str] = []
+    #: Position of the snapshot in the oplog, and the earliest one that replayed entries can bring the data to.
+    at: str = ""
+    usable_from: str = ""
 
     @property
     def documents(self) -> int:

@@ -61,7 +61,7 @@ async def _is_restore_waiting(mgors: Mgors, ctx: Context[Mgors]) -> bool:
     for restore in await ctx.list(MgorsRestore):
         if restore.spec.cluster_name != mgors.name or restore.is_finished or restore.is_deleting:
             continue
-        backup = await ctx.get(MgorsBackup, restore.spec.backup_name)
+        backup = await ctx.get(MgorsBackup, restore.backup_name) if restore.backup_name else None
         if backup is not None and backup.status.state == "ready" and not backup.is_deleting:
             return True
     return False

@@ -2,6 +2,7 @@
 
     Checking      every file against its checksum
     Loading       each collection under another name in the same database, and compared byte by byte
+    Replaying     the archived oplog on these collections, if a later moment is wanted (`replaying`)
     SettingAside  collections that the backup does not have are renamed
     Swapping      existing collections are renamed, and the new ones get their names
     Cleaning      the previous collections are dropped
@@ -26,8 +27,10 @@ from pymongo.errors import OperationFailure
 
 from mgors.api.mgors_restore_v1 import Phase
 from mgors.connections import Member
-from mgors.dump import BUCKETS, RAW, REPLACED, STAGED, documents
-from mgors.manifest import Collection, DamagedError, Manifest, batches, check_file, offset_of
+from mgors.dump import RAW, documents
+from mgors.errors import DamagedError
+from mgors.manifest import Collection, Manifest, batches, check_file, offset_of
+from mgors.staging import BUCKETS, REPLACED, STAGED, Names
 
 _MAJORITY: dict[str, Any] = {"writeConcern": {"w": "majority", "wtimeout": 60_000}}
 #: Batches that one step loads.
@@ -38,6 +41,7 @@ _NAMESPACE_NOT_FOUND = 26
 _NEXT: dict[Phase, Phase] = {
     "Checking": "Loading",
     "Loading": "SettingAside",
+    "Replaying": "SettingAside",
     "SettingAside": "Swapping",
     "Swapping": "Cleaning",
     "Cleaning": "Done",
@@ -66,6 +70,10 @@ class Restoring:
     #: Distinguishes the collections of this restore from those of others.
     tag: str
     users_and_roles: bool = False
+    #: Whether entries of the oplog are replayed before the swap.
+    is_replayed: bool = False
+    #: Databases that are replaced although the manifest does not have them: they were dropped since the backup.
+    dropped: tuple[str, ...] = ()
     #: Position in each file: (documents before it, offset). A cache: it can be lost.
     _offsets: dict[str, tuple[int, int]] = field(default_factory=dict)
 
@@ -74,7 +82,7 @@ class Restoring:
         phase = progress.phase
         items: list[Any] = self._items(phase)
         if progress.position >= len(items):
-            following = _NEXT[phase]
+            following: Phase = "Replaying" if phase == "Loading" and self.is_replayed else _NEXT[phase]
             return Progress(following, 0, progress.documents, f"{phase} is complete")
         item = items[progress.position]
         place = item if isinstance(item, str) else item.place
@@ -86,7 +94,14 @@ class Restoring:
         return Progress(phase, progress.position + 1, progress.documents, f"{phase} {place}")
 
     def _items(self, phase: Phase) -> list[Any]:
-        return [*self.manifest.databases] if phase in ("SettingAside", "Cleaning") else [*self.manifest.collections]
+        databases = sorted({*self.manifest.databases, *self.dropped})
+        match phase:
+            case "SettingAside":
+                return [*databases]
+            case "Cleaning":
+                return [*databases, *([] if "admin" in databases else ["admin"])]
+            case _:
+                return [*self.manifest.collections]
 
     async def _do(self, phase: Phase, item: Any) -> None:
         match phase:
@@ -98,15 +113,16 @@ class Restoring:
                 await self._swap(item)
             case "Cleaning":
                 await self._drop_all(item, (f"{STAGED}{self.tag}", f"{REPLACED}{self.tag}"))
-            case "Loading" | "Done":
+            case "Loading" | "Replaying" | "Done":
                 raise ValueError(f"{phase} has no such step")
             case _:
                 assert_never(phase)
 
     async def abandon(self) -> None:
         """Drop the loaded collections. The existing data has not been touched."""
-        for db in self.manifest.databases:
-            await self._drop_all(db, (f"{STAGED}{self.tag}",))
+        for db in await self.primary.mongo.list_database_names():
+            if db not in ("local", "config"):
+                await self._drop_all(db, (f"{STAGED}{self.tag}",))
 
     # Checking and loading.
 
@@ -242,8 +258,11 @@ class Restoring:
         info = await self._info(one.db, one.name)
         if info is not None and not await self._is_set_aside(one.db, one.name):
             await self._copy(one.db, one.name, self._replaced(one.name))
-        await self._drop(one.db, one.name)
-        await self._create(one, one.name)
+        if info is None:
+            await self._create(one, one.name)
+        else:  # such a collection cannot be dropped
+            collection = self.primary.mongo[one.db].get_collection(one.name, write_concern=WriteConcern("majority"))
+            await self.primary.change(f"empty {one.name}", partial(collection.delete_many, {}))
         await self._insert(one, one.name, 0)
         await self._verify(one, one.name, one.name)
 
@@ -305,10 +324,10 @@ class Restoring:
     # Names and single commands.
 
     def _staged(self, one: Collection) -> str:
-        return f"{STAGED}{self.tag}.{one.name}"
+        return Names(self.tag).staged(one.name)
 
     def _replaced(self, name: str) -> str:
-        return f"{REPLACED}{self.tag}.{name}"
+        return f"{REPLACED}{self.tag}.{'~' if name.startswith('system.') else ''}{name}"
 
     async def _infos(self, db: str) -> list[dict[str, Any]]:
         return [one async for one in await self.primary.mongo[db].list_collections()]

@@ -8,13 +8,16 @@ A member in one mode can talk to members in the same mode and in the neighbourin
     requireTLS  accepts and opens TLS ones
 
 So running members get to another mode step by step. The mode of a pod never changes: each step replaces the pods, one
-by one, and begins when **every pod** has the mode of the step before. The template does not prove that.
+by one, and begins when **every pod** has the mode of the step before. The template does not prove that, and neither
+does the absence of pods: the StatefulSet's controller may create one from a template that it read some steps ago. A pod
+of the current template proves that the controller has read it.
 """
 
 import ssl
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.core_v1 import Pod, PodSpec
 
 from mgors.api.mgors_v1 import Mgors, Tls, TlsMode
@@ -68,9 +71,19 @@ def mode_of(spec: PodSpec | None) -> TlsMode:
     return next(mode for mode in MODES if mode == found)
 
 
-def next_mode(template: TlsMode, wanted: TlsMode, pods: Iterable[Pod]) -> TlsMode:
+def template_mode(sets: Collection[StatefulSet], wanted: TlsMode, pods: Collection[Pod]) -> TlsMode:
+    """Return the mode of the current template. A set that does not run starts with the wanted mode.
+
+    That there are no pods is not enough: a StatefulSet with replicas may create some of them at any time.
+    """
+    if not pods and all(one.spec.replicas == 0 for one in sets):
+        return wanted
+    return next((mode_of(one.spec.template.spec) for one in sets), wanted)
+
+
+def next_mode(template: TlsMode, wanted: TlsMode, pods: Collection[Pod]) -> TlsMode:
     """Return the mode of the next template: one step towards the wanted one, if all pods have that of the last one."""
-    if template == wanted or any(mode_of(pod.spec) != template for pod in pods):
+    if template == wanted or not pods or any(mode_of(pod.spec) != template for pod in pods):
         return template
     step = 1 if MODES.index(wanted) > MODES.index(template) else -1
     return MODES[MODES.index(template) + step]

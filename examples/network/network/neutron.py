@@ -147,7 +147,7 @@ async def _serve(options: argparse.Namespace) -> None:
         crash_after_commit=options.crash_after_commit,
         crash=lambda _: os._exit(1),
     )
-    async with Server(neutron, clock=clock, listen=Listen(port=options.port)) as server:
+    async with Server(neutron, clock=clock, listen=Listen(options.host, options.port)) as server:
         sys.stdout.write(f"networks at {server.url}{_PATH}\n")
         sys.stdout.flush()
         await asyncio.get_running_loop().create_future()
@@ -156,6 +156,7 @@ async def _serve(options: argparse.Namespace) -> None:
 def main() -> None:
     """Serve until interrupted."""
     parser = argparse.ArgumentParser(prog="python -m network.neutron", description="A provider of networks.")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 in a pod")
     parser.add_argument("--port", type=int, default=9696)
     parser.add_argument("--data", type=Path, help="file that keeps the networks")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds that every response takes")

@@ -6,11 +6,12 @@ from typing import Any
 from steersman.cel.checking.checker import Checker
 from steersman.cel.checking.declarations import Declaration
 from steersman.cel.checking.validators import validate
+from steersman.cel.checking.well_known import WELL_KNOWN, patch_types
 from steersman.cel.cost.estimator import estimate_cost
 from steersman.cel.cost.metering import Meter
 from steersman.cel.errors import ExpressionError, Issue, Source
 from steersman.cel.evaluation.interpreter import InstantiationError, Interpreter
-from steersman.cel.library import FUNCTIONS
+from steersman.cel.library import FUNCTIONS, PATCH_FUNCTIONS
 from steersman.cel.syntax.parser import MAX_DEPTH, parse
 from steersman.cel.syntax.tree import Ident, Node, walk
 from steersman.cel.types import CelType
@@ -20,8 +21,15 @@ class CheckedExpression:
     """A parsed and typed expression, or its issues."""
 
     def __init__(
-        self, text: str, variables: Mapping[str, CelType], objects: Mapping[str, Declaration] | None = None
+        self,
+        text: str,
+        variables: Mapping[str, CelType],
+        objects: Mapping[str, Declaration] | None = None,
+        *,
+        makes_patches: bool = False,
     ) -> None:
+        #: Whether it can build ``Object`` and ``JSONPatch`` values.
+        self._makes_patches = makes_patches
         self.source = Source(text)
         self.variables = tuple(variables)
         self.root: Node | None = None
@@ -35,7 +43,8 @@ class CheckedExpression:
             self.issues = [Issue(-1, f"expression recursion limit exceeded: {MAX_DEPTH}")]
 
     def _check(self, root: Node, variables: Mapping[str, CelType], objects: Mapping[str, Declaration]) -> None:
-        checker = Checker(FUNCTIONS, variables, objects)
+        functions, structs = (PATCH_FUNCTIONS, patch_types) if self._makes_patches else (FUNCTIONS, WELL_KNOWN.get)
+        checker = Checker(functions, variables, objects, structs)
         root = checker.check(root)
         self.issues = checker.issues or validate(root)
         if not self.issues:
@@ -85,9 +94,9 @@ class Program:
         return self._run(frame)
 
 
-def compile_expression(source: str, variables: Mapping[str, CelType]) -> Program:
+def compile_expression(source: str, variables: Mapping[str, CelType], *, makes_patches: bool = False) -> Program:
     """Compile an expression over variables of these types; raises ``ExpressionError`` with every issue."""
-    checked = CheckedExpression(source, variables)
+    checked = CheckedExpression(source, variables, makes_patches=makes_patches)
     try:
         return Program(checked)
     except InstantiationError as error:

@@ -6,7 +6,7 @@ trigger.
 """
 
 import logging
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from steersman.informer.informer import Informer
 from steersman.objects.resource import KubeObject
@@ -40,18 +40,18 @@ class KindCaches:
     def find(self, kind: type[K]) -> Informer[K] | None:
         """Return the cache that answers reads of a kind."""
         caches = self._caches.get(kind)
-        return cast("Informer[K]", caches[0]) if caches else None
+        return caches[0] if caches else None
 
     def owned(self, kind: type[K]) -> Informer[K] | None:
         """Return the cache of the objects that reconciled ones own."""
         owned = self._owned.get(kind)
-        return self.find(kind) if owned is None else cast("Informer[K]", owned)
+        return self.find(kind) if owned is None else owned
 
     def complete(self, kind: type[K], namespace: str) -> Informer[K] | None:
         """Return a cache that has every object of a namespace, be it only their metadata."""
         for cache in self._caches.get(kind, ()):
             if not cache.is_selective and cache.covers_namespace(namespace):
-                return cast("Informer[K]", cache)
+                return cache
         return None
 
     def hint(self, kind: type[KubeObject]) -> None:

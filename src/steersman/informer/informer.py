@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from steersman.concurrency import background
 from steersman.errors import WaitTimeout
 from steersman.informer.changes import Added, Change, Deleted, Updated
+from steersman.informer.compression import COMPRESS_ABOVE, Compression
 from steersman.informer.freshness import Freshness
 from steersman.informer.growth import LARGE, CacheGrowth
 from steersman.informer.index import BY_NAMESPACE, Extract, by_namespace
@@ -69,6 +70,8 @@ class InformerOptions(Struct, frozen=True, kw_only=True):
     indexes: Mapping[str, Extract] = field(default_factory=dict)
     #: Bytes of cached objects from which a warning names the cache.
     large: int = LARGE
+    #: Bytes of cached objects from which those that have not changed lately are compressed; ``None`` for never.
+    compress_above: int | None = COMPRESS_ABOVE
 
 
 class Informer(StoreReader[K], Generic[K]):
@@ -89,7 +92,10 @@ class Informer(StoreReader[K], Generic[K]):
         )
         self.selection = selection
         self.label_selector = LabelSelector.parse(selection.label_selector)
-        store = Store({BY_NAMESPACE: by_namespace, **options.indexes})
+        store = Store(
+            {BY_NAMESPACE: by_namespace, **options.indexes},
+            compression=Compression(connection.clock.monotonic, options.compress_above),
+        )
         super().__init__(kind, store)
         self._connection = connection
         #: Whether the class of the objects has more than metadata.

@@ -1,7 +1,7 @@
 """`Record`: one cached object as bytes, with the few fields that are needed without decoding it.
 
 ``managedFields`` is cut out of the bytes: it is often a third of an object and rarely read from a cache. A record is
-immutable; every read decodes a new object from it.
+immutable; every read decodes a new object from it. Its content may be compressed (``compression``).
 """
 
 import sys
@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from steersman.errors import DecodeError
 from steersman.json_types import JsonObject
@@ -41,6 +42,13 @@ class Owner(Struct, frozen=True, gc=False, rename="camel"):
     controller: bool = False
 
 
+class Codec(Struct, frozen=True, gc=False):
+    """Compresses the content of records: ``compress`` for the one writer of a store, ``decompress`` in any thread."""
+
+    compress: Callable[[bytes], bytes]
+    decompress: Callable[[bytes], bytes]
+
+
 class Record(Struct, frozen=True, gc=False):
     """A cached object. Equal uid and resource version mean equal content."""
 
@@ -55,8 +63,18 @@ class Record(Struct, frozen=True, gc=False):
     owners: tuple[Owner, ...]
     finalizers: tuple[str, ...]
     deletion_timestamp: str
-    #: The object as compact JSON, with apiVersion and kind and without managedFields.
-    data: bytes
+    #: ``data`` as it is stored: compressed by the codec, if there is one.
+    content: bytes
+    codec: Codec | None = None
+
+    @property
+    def data(self) -> bytes:
+        """The object as compact JSON, with apiVersion and kind and without managedFields."""
+        return self.content if self.codec is None else self.codec.decompress(self.content)
+
+    def stored(self, content: bytes, codec: Codec) -> "Record":
+        """Return the same object with its content in another form."""
+        return replace(self, content=content, codec=codec)
 
     def __repr__(self) -> str:
         # Without the content: records may be logged, and some of them are Secrets.

@@ -17,6 +17,7 @@ from msgspec import Raw
 
 from steersman.errors import DecodeError, NotFound, SteersmanError
 from steersman.informer.changes import Change
+from steersman.informer.compression import return_free_memory
 from steersman.informer.freshness import Freshness
 from steersman.informer.list_watch_driver import ApiConnection, ListWatchDriver, ObjectEvent, Source
 from steersman.informer.record import Record, RecordReader
@@ -47,6 +48,8 @@ class Reflector:
         self._driver = ListWatchDriver(source, self, connection)
         #: The complete new state so far. It replaces the content of the store at ``commit``.
         self._buffer: dict[ObjectKey, Record] = {}
+        #: Bytes in the buffer, not counting what was replaced or deleted meanwhile.
+        self._buffered = 0
         self._synced = False
         self._was_synced = False
         self._heard_at: float | None = None
@@ -80,13 +83,14 @@ class Reflector:
     def begin(self) -> None:
         """Start a new buffer."""
         self._buffer = {}
+        self._buffered = 0
 
     def keep(self, items: list[Raw]) -> None:
         """Add a page to the buffer; each item is released as its record is made, so that a page is not held twice."""
         items.reverse()
         while items:
             if (record := self._record(items.pop())) is not None:
-                self._buffer[record.key] = record
+                self._into_buffer(record)
 
     def commit(self) -> None:
         """Replace the content of the store by the buffer."""
@@ -94,10 +98,12 @@ class Reflector:
         changes = self._store.replace(buffer.values(), namespace=self._source.namespace, initial=not self._was_synced)
         self._synced = self._was_synced = True
         self._on_changes(changes)
+        if self._store.compression is not None and self._store.compression.is_active:
+            return_free_memory()
 
     def apply(self, events: list[ObjectEvent], *, initial: bool) -> str:
         """Apply events to the buffer or to the store, and return the version of the last one."""
-        return self._into_buffer(events) if initial else self._into_store(events)
+        return self._all_into_buffer(events) if initial else self._into_store(events)
 
     def report(self, error: SteersmanError) -> None:
         """Log an error, once as a warning; empty the store if the kind is no longer served."""
@@ -110,11 +116,21 @@ class Reflector:
             self._on_changes(self._store.replace((), namespace=self._source.namespace))
 
     def heard(self) -> None:
-        """Record that the server answered."""
+        """Record that the server answered, and use the occasion to compress what has not changed lately."""
         self._heard_at = self._clock.monotonic()
         self._error = None
+        self._store.compress_cold()
 
-    def _into_buffer(self, events: list[ObjectEvent]) -> str:
+    def _into_buffer(self, record: Record) -> None:
+        """Add an object to the buffer; of a large state all but the first are compressed as they come."""
+        compression = self._store.compression
+        if compression is not None:
+            record = compression.compressed(record)
+            self._buffered += len(record.content)
+            compression.begin(self._buffer.values(), self._buffered)
+        self._buffer[record.key] = record
+
+    def _all_into_buffer(self, events: list[ObjectEvent]) -> str:
         version = ""
         for event in events:
             if (record := self._record(event.object)) is None:
@@ -123,7 +139,7 @@ class Reflector:
             if isinstance(event, Deleted):
                 self._buffer.pop(record.key, None)
             else:
-                self._buffer[record.key] = record
+                self._into_buffer(record)
         return version
 
     def _into_store(self, events: list[ObjectEvent]) -> str:

@@ -1,13 +1,15 @@
 """`Store`: all objects of a kind, as records. One writer, the reflector; any number of readers, in any thread.
 
 Each write returns the changes that it made. The store contains only objects that the server has sent, and the version
-of an object never decreases, unless a list of the server shows an older one.
+of an object never decreases, unless a list of the server shows an older one. A large store compresses the objects that
+have not changed lately (``compression``): their records are replaced by equal ones, which is not a change.
 """
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
 from steersman.informer.changes import Added, Change, Deleted, Updated
+from steersman.informer.compression import Compression
 from steersman.informer.index import Extract, Index
 from steersman.informer.record import Record
 from steersman.objects.identity import ObjectKey
@@ -37,10 +39,12 @@ def _is_gone(old: Record, now: Record | None) -> bool:
 class Store:
     """Records by key, with indexes. Readers see either all of a ``replace`` or nothing of it."""
 
-    def __init__(self, indexes: Mapping[str, Extract] | None = None) -> None:
+    def __init__(self, indexes: Mapping[str, Extract] | None = None, *, compression: Compression | None = None) -> None:
+        #: ``None`` for a store that compresses nothing.
+        self.compression = compression
         self._records: dict[ObjectKey, Record] = {}
         self._indexes = {name: Index.by(extract) for name, extract in (indexes or {}).items()}
-        #: Bytes of the data of all records.
+        #: Bytes of the content of all records, as it is stored.
         self._bytes = 0
         #: uid → version of the deletion, oldest first.
         self._gone: OrderedDict[str, str] = OrderedDict()
@@ -73,7 +77,9 @@ class Store:
         if old is None or old.uid != record.uid or is_newer(old.resource_version, record.resource_version):
             return []
         del self._records[record.key]
-        self._bytes -= len(old.data)
+        self._bytes -= len(old.content)
+        if self.compression is not None:
+            self.compression.removed(record.key)
         for index in self._indexes.values():
             index.remove(record.key)
         return [Deleted(record)]
@@ -84,6 +90,8 @@ class Store:
         With a namespace only the objects of that namespace are replaced. With ``initial`` creations are marked as such.
         """
         before = self._records
+        if self.compression is not None:
+            records = self.compression.all_compressed(records)
         listed = {record.key: record for record in records}
         after = listed
         if namespace:
@@ -100,8 +108,14 @@ class Store:
                 changes.append(Updated(known, new))
         self._gone.clear()
         self._records, self._indexes = after, indexes
-        self._bytes = sum(len(record.data) for record in after.values())
+        self._bytes = sum(len(record.content) for record in after.values())
         return changes
+
+    def compress_cold(self) -> None:
+        """Compress objects that have not changed lately, a bounded number of them."""
+        if self.compression is not None:
+            for key in self.compression.cold():
+                self._compress(self.compression, key)
 
     def add_index(self, name: str, extract: Extract) -> None:
         """Add an index, also of the existing objects; raise ``ValueError`` if there is one of that name."""
@@ -172,9 +186,22 @@ class Store:
 
     def _enter(self, record: Record, old: Record | None = None) -> None:
         self._records[record.key] = record
-        self._bytes += len(record.data) - (0 if old is None else len(old.data))
+        self._bytes += len(record.content) - (0 if old is None else len(old.content))
         for index in self._indexes.values():
             index.put(record)
+        if self.compression is None:
+            return
+        if self.compression.is_active:
+            self.compression.changed(record.key)
+        elif self.compression.begin(self._records.values(), self._bytes):
+            for key in self.keys():
+                self._compress(self.compression, key)
+
+    def _compress(self, compression: Compression, key: ObjectKey) -> None:
+        before = self._records.get(key)
+        if before is not None:
+            after = self._records[key] = compression.compressed(before)
+            self._bytes += len(after.content) - len(before.content)
 
     def _is_late(self, record: Record) -> bool:
         """Return whether an object was deleted at this version or later: events can be repeated after a reconnect."""

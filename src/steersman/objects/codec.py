@@ -6,7 +6,7 @@ A decoded object keeps the bytes it was read from, so that an update can send on
 from collections.abc import Hashable
 from copy import copy
 from functools import cache, lru_cache
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 import msgspec.inspect
@@ -50,6 +50,8 @@ def _decode_custom(wanted: type, value: Any) -> object:
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_encode_custom)
+#: Write any JSON-like value or model, compactly.
+encode_json = _encoder.encode
 _decode_json = msgspec.json.Decoder().decode
 
 
@@ -108,15 +110,10 @@ def decode_json(data: bytes | str) -> Any:
         raise DecodeError("not JSON that can be read: nested too deeply") from None
 
 
-def encode_json(value: object) -> bytes:
-    """Write any JSON-like value or model, compactly."""
-    return _encoder.encode(value)
-
-
 def decode_as(wanted: type[T], data: bytes) -> T:
     """Decode a model that is not an object itself (a list's metadata, the response of a review)."""
     try:
-        result: T = _decoder(cast("Hashable", wanted)).decode(data)
+        result: T = _decoder(wanted).decode(data)  # type: ignore[arg-type] # mypy takes no class of T for hashable
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DecodeError(f"not a {getattr(wanted, '__name__', wanted)}: {error}") from None
     except RecursionError:

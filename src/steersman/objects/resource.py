@@ -62,7 +62,8 @@ class KubeObject(Model, kw_only=False, dict=True):
     @property
     def key(self) -> ObjectKey:
         """Namespace and name."""
-        return ObjectKey(self.namespace, self.name)
+        metadata = self.metadata
+        return ObjectKey(metadata.namespace or "", metadata.name or "")
 
     @property
     def uid(self) -> str:
@@ -131,7 +132,10 @@ class Status(Model):
 
     def condition(self, type_: str) -> Condition | None:
         """Return the condition of that type, if there is one."""
-        return next((condition for condition in self.conditions if condition.type == type_), None)
+        for condition in self.conditions:
+            if condition.type == type_:
+                return condition
+        return None
 
     def set_condition(
         self, type_: str, status: bool | None, reason: str, message: str = "", *, now: datetime, generation: int = 0
@@ -304,13 +308,13 @@ class PartialObjectMetadata(KubeObject):
 
 def resource_of(kind: type[KubeObject]) -> ApiResource:
     """Return how a declared kind is served; raise ``DeclarationError`` for a class that was never declared."""
-    resource = getattr(kind, "__resource__", None)
+    resource: ApiResource | None = getattr(kind, "__resource__", None)
     if resource is None:
         raise DeclarationError(
             f"{kind.__module__}.{kind.__qualname__} is not a declared kind: decorate it with "
             f'@custom_resource("group/version")'
         )
-    return cast("ApiResource", resource)
+    return resource
 
 
 def gvk_of(obj: KubeObject | Unstructured | type[KubeObject]) -> GroupVersionKind:

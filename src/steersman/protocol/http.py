@@ -48,7 +48,10 @@ class Response(Struct):
 
     def header(self, name: str, default: str = "") -> str:
         """Return the first value of a header."""
-        return next((value for key, value in self.headers if key == name), default)
+        for key, value in self.headers:
+            if key == name:
+                return value
+        return default
 
     def header_values(self, name: str) -> list[str]:
         """Return every value of a header, in order."""

@@ -33,6 +33,10 @@ class MalformedPatch(PatchError):  # noqa: N818 - named as the fact, like the re
     """The patch is invalid, whatever it is applied to."""
 
 
+class TestFailed(PatchError):  # noqa: N818 - named as the fact, like the rest of the tree
+    """A ``test`` operation of a JSON patch found another value."""
+
+
 class PatchTooExpensive(PatchError):  # noqa: N818 - named as the fact, like the rest of the tree
     """A JSON patch makes more work than the server does for one request."""
 
@@ -318,7 +322,7 @@ def _test(draft: _Draft, operation: Mapping[str, object]) -> None:
     else:
         actual = draft.root
     if not json_identical(actual, operation.get("value")):
-        raise PatchError(f"test of {path!r} failed")
+        raise TestFailed(f"test of {path!r} failed")
 
 
 _OPERATIONS: Final[dict[str, Callable[[_Draft, Mapping[str, Any]], None]]] = {

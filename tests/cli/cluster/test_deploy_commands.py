@@ -103,9 +103,19 @@ def test_deploy_waits_for_a_namespace_that_is_being_deleted(server: RunningServe
 
 
 def test_permissions_stay_until_the_pods_have_ended(server: RunningServer, project: Path) -> None:
-    """A stopping operator still writes; without permissions it loses the status of its last work, and its lease."""
+    """A stopping operator still writes; without permissions it loses the status of its last work, and its lease.
+
+    A process that was killed in the pod never released its lease: once the pod has ended, nothing can renew it.
+    """
     del server, project
     deploy()
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "fleet", "namespace": NAMESPACE},
+        "spec": {"holderIdentity": "last_1", "leaseDurationSeconds": 15, "renewTime": "2099-01-01T00:00:00.000000Z"},
+    }
+    assert "created" in kubectl("create", "-f", "-", text=json.dumps(lease))
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -168,6 +178,33 @@ def test_objects_that_the_operator_created_for_itself_are_deleted(server: Runnin
     kubectl("patch", "lease", "fleet", "-n", NAMESPACE, "--type", "merge", "-p", '{"spec": {"holderIdentity": ""}}')
     answer = steer("undeploy", "--yes")
     assert f"Lease {NAMESPACE}/fleet deleted" in answer.stdout
+    assert f"Namespace {NAMESPACE} deleted" in answer.stdout
+
+
+def test_the_leases_of_a_sharded_operator_are_deleted(server: RunningServer, project: Path) -> None:
+    """On a real cluster they kept the namespace forever; the table stays as long as a replica elsewhere uses it."""
+    del server, project
+    deploy()
+
+    def create_lease(name: str, **spec: object) -> None:
+        lease = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"steersman.dev/shards-of": "fleet"}},
+            "spec": spec,
+        }
+        kubectl("create", "-f", "-", text=json.dumps(lease))
+
+    create_lease("fleet-shards")
+    create_lease("fleet-slot-0", leaseDurationSeconds=15, renewTime="2026-01-01T00:00:00.000000Z")
+    create_lease("fleet-slot-1", holderIdentity="b", leaseDurationSeconds=15, renewTime="2099-01-01T00:00:00.000000Z")
+    answer = steer("undeploy", "--yes")
+    assert f"Lease {NAMESPACE}/fleet-slot-0 deleted" in answer.stdout
+    assert f"Lease {NAMESPACE}/fleet-slot-1 kept: b renewed it" in answer.stdout
+    assert f"Lease {NAMESPACE}/fleet-shards kept: a replica still works with it" in answer.stdout
+    kubectl("delete", "lease", "fleet-slot-1", "-n", NAMESPACE)
+    answer = steer("undeploy", "--yes")
+    assert f"Lease {NAMESPACE}/fleet-shards deleted" in answer.stdout
     assert f"Namespace {NAMESPACE} deleted" in answer.stdout
 
 

@@ -107,3 +107,34 @@ def test_a_project_without_a_record_is_not_guessed_at(project: Path) -> None:
     answer = steer("update")
     assert answer.exit_code == 2
     assert answer.stderr.startswith(f"steer: {RECORD} is missing, so nothing is known")
+
+
+def test_conflicts_that_were_not_resolved_are_reported_again(project: Path) -> None:
+    """The template is merged already, so nothing is left to update: only the markers tell that work is left."""
+    made_of(project, "Makefile", "old words", "Show this help")
+    makefile = project / "Makefile"
+    makefile.write_text(makefile.read_text().replace("old words", "my words"))
+    assert steer("update").exit_code == 1
+    for arguments in (["update"], ["update", "--check"]):
+        answer = steer(*arguments)
+        assert answer.exit_code == 2
+        assert "Makefile has conflicts of an earlier update" in answer.stderr
+
+
+def test_a_project_is_not_taken_back_to_an_older_template(project: Path) -> None:
+    """One member of a team has not upgraded yet: the merge would undo what the others got."""
+    record = read_record((project / RECORD).read_text())
+    (project / RECORD).write_text(record_of(Template("99.0.10", record.files)))
+    answer = steer("update")
+    assert answer.exit_code == 2
+    assert f"was last updated with steersman 99.0.10, and this is {__version__}: upgrade steersman" in answer.stderr
+    assert read_record((project / RECORD).read_text()).version == "99.0.10"
+
+
+def test_check_passes_if_an_update_would_write_nothing(project: Path) -> None:
+    """A file that the user deleted would make a CI job fail forever."""
+    made_of(project, "Dockerfile", "# An older remark", "# For reproducible images")
+    (project / "Dockerfile").unlink()
+    answer = steer("update", "--check")
+    assert "left out  Dockerfile: you have deleted it" in answer.output
+    assert answer.exit_code == 0

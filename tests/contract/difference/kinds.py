@@ -10,6 +10,9 @@ from tests.contract.difference.cluster_kinds import (
     namespace,
     namespace_status,
     priority_class,
+    storage_class,
+    volume,
+    volume_status,
 )
 from tests.contract.difference.statuses import (
     autoscaler_status,
@@ -308,4 +311,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("v1", "Namespace", "namespaces", namespace, namespaced=False, has_status=True, status=namespace_status),
     Kind("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", cluster_role, namespaced=False),
     Kind("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", priority_class, namespaced=False),
+    Kind(
+        "v1", "PersistentVolume", "persistentvolumes", volume, namespaced=False, has_status=True, status=volume_status
+    ),
+    Kind("storage.k8s.io/v1", "StorageClass", "storageclasses", storage_class, namespaced=False),
 )

@@ -1,5 +1,7 @@
 """Operators of `examples/`, deployed in containers."""
 
+import json
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -10,9 +12,11 @@ from tools.real_cluster.scenarios.user import ScenarioError, User, copied_exampl
 from tools.real_cluster.services import REGISTRY
 
 EXAMPLES: Final = Path(__file__).parents[3] / "examples"
+#: Port of the provider of networks.
+_NEUTRON: Final = 9696
 
 
-def _deployed(user: User, name: str, *stand_ins: tuple[str, str]) -> None:
+def deploy_example(user: User, name: str, *stand_ins: tuple[str, str]) -> None:
     """Deploy an example; images that it uses are ours under other names, because there is no registry but ours."""
     user.folder = copied_example(EXAMPLES / name, user.folder / name)
     for layout, reference in stand_ins:
@@ -30,7 +34,7 @@ def _running(user: User, count: int) -> Callable[[], bool]:
 
 def custompod(user: User) -> None:
     """Check that pods of a CustomPod run, are replaced and are removed."""
-    _deployed(user, "custompod", ("busybox", "library/busybox:latest"))
+    deploy_example(user, "custompod", ("busybox", "library/busybox:latest"))
     with user.step("1 CustomPod with 1 pod, until it runs"):
         user.steer("samples", "apply", "--yes")
         user.until("one pod runs", _running(user, 1))
@@ -50,7 +54,7 @@ def custompod(user: User) -> None:
 
 def foobar(user: User) -> None:
     """Check that tasks are done, versions converted, and that a deleted FooBar leaves nothing behind."""
-    _deployed(user, "foobar")
+    deploy_example(user, "foobar")
     with user.step("sample, until it is applied"):
         user.steer("samples", "apply", "--yes")
         user.until("it is applied", lambda: _foobar_status(user) == "ApplySucceed")
@@ -73,7 +77,7 @@ def _foobar_status(user: User) -> Any:
 
 def samplecontroller(user: User) -> None:
     """Check that the Deployment of a Foo becomes available, and is put right when someone changes it."""
-    _deployed(user, "samplecontroller", ("pause", "library/nginx:latest"))
+    deploy_example(user, "samplecontroller", ("pause", "library/nginx:latest"))
     with user.step("1 Foo, until its Deployment is available"):
         user.steer("samples", "apply", "--yes")
         user.until("one replica is available", lambda: _available(user) == 1)
@@ -100,7 +104,7 @@ def _image(user: User) -> str:
 
 def project(user: User) -> None:
     """Check that the Deployment of a Project becomes available and follows its number of replicas."""
-    _deployed(user, "project", ("pause", "library/nginx:stable"))
+    deploy_example(user, "project", ("pause", "library/nginx:stable"))
     with user.step("1 Project with 2 replicas, until they are available"):
         user.steer("samples", "apply", "--yes")
         user.until("two replicas are available", lambda: _ready_replicas(user, "gzh-cr") == 2)  # noqa: PLR2004 - the sample's
@@ -116,7 +120,7 @@ def _ready_replicas(user: User, deployment: str) -> Any:
 
 def kubewatch(user: User) -> None:
     """Check that an operator that learns at run time what to watch may do so in a cluster with RBAC."""
-    _deployed(user, "kubewatch")
+    deploy_example(user, "kubewatch")
     with user.step("1 Watcher, until its status says what is forbidden"):
         user.kubectl("apply", "-f", "samples/kubewatch_watcher_v1.yaml")
         user.until("it is forbidden", lambda: _reason(user.get("watcher", "watcher-sample"), "Ready") == "Forbidden")
@@ -132,10 +136,43 @@ def kubewatch(user: User) -> None:
     user.undeploy("kubewatch-system")
 
 
+def network(user: User) -> None:
+    """Check that a network at a provider is created in spite of errors, changed and deleted; the provider is a pod."""
+    user.folder = copied_example(EXAMPLES / "network", user.folder / "network")
+    settings = user.folder / "pyproject.toml"
+    address = f"http://neutron.default.svc.cluster.local:{_NEUTRON}"
+    settings.write_text(f'{settings.read_text()}\n[tool.steersman.env]\nNEUTRON_URL = "{address}"\n')
+    image = user.publish("network")
+    with user.step("the provider, until it runs"):
+        arguments = ["-m", "network.neutron", "--host=0.0.0.0", f"--port={_NEUTRON}", "--errors=3"]
+        user.kubectl("run", "neutron", f"--image={image}", "--command", "--", "python3", *arguments)
+        user.kubectl("expose", "pod", "neutron", f"--port={_NEUTRON}")
+        user.until("it runs", _running(user, 1))
+    user.deploy(image)
+    with user.step("1 Network, until it is provisioned after three errors of the provider"):
+        user.steer("samples", "apply", "--yes")
+        user.until("it is provisioned", lambda: _is_true(user.get("network", "example-network"), "Ready"))
+    with user.step("another gateway, until the provider has it"):
+        patch = '{"spec": {"gateway": "192.168.0.254"}}'
+        user.kubectl("patch", "network", "example-network", "--type=merge", "-p", patch)
+        user.until("the provider has it", lambda: "192.168.0.254" in _networks(user))
+    with user.step("delete it, until the provider has none"):
+        user.kubectl("delete", "network", "example-network")
+        user.until("the provider has none", lambda: json.loads(_networks(user)) == {"networks": []})
+    user.undeploy("network-system")
+
+
+def _networks(user: User) -> str:
+    """Return what the provider has."""
+    address = user.get("pod", "neutron")["status"]["podIP"]
+    with urllib.request.urlopen(f"http://{address}:{_NEUTRON}/v2.0/networks", timeout=10) as answer:
+        return str(answer.read().decode())
+
+
 def redisfailover(user: User) -> None:
     """Check that real Redis servers lose no key with their master, with more servers and with another version."""
     versions = ("7.2-alpine", "7.4-alpine")
-    _deployed(user, "redisfailover", *(("redis", f"library/redis:{version}") for version in versions))
+    deploy_example(user, "redisfailover", *(("redis", f"library/redis:{version}") for version in versions))
     with user.step("3 servers and 3 sentinels, until ready"):
         user.kubectl("apply", "-f", "samples/basic.yaml")
         master = _wait_redis(user, 3, other_than="")

@@ -35,6 +35,9 @@ class MgorsBackupStatus(Status):
     collections: int = 0
     #: Checksum of the manifest, which has those of all collections.
     sha256: str = ""
+    #: Position of the backup in the oplog, and the earliest one that archived entries can bring it to.
+    oplog_position: str = ""
+    usable_from: str = ""
     start: datetime | None = None
     completed: datetime | None = None
     error: str = ""

@@ -149,6 +149,13 @@ class BackupStorage(Model):
     s3: S3Target | None = None
 
 
+class PointInTime(Model):
+    """Continuous archiving of the oplog, so that any moment after a backup can be restored."""
+
+    #: Seconds between two slices; writes since the last one are lost with the replica set.
+    every_seconds: Annotated[int, Minimum(1), Maximum(3600)] = 60
+
+
 class BackupPlan(Model):
     """Scheduled backups."""
 
@@ -159,6 +166,8 @@ class BackupPlan(Model):
     keep: Annotated[int, Minimum(1)] = 7
     #: A backup that could not start within this time is skipped.
     starting_deadline_seconds: int = 120
+    #: Archive the oplog beside the backups, into a MgorsArchive with the name of the replica set.
+    point_in_time: PointInTime | None = None
 
 
 class Unsafe(Model):

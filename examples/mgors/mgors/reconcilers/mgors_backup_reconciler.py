@@ -68,6 +68,7 @@ class MgorsBackupReconciler:
         await store.save()
         status.documents, status.size_bytes = manifest.documents, manifest.size
         status.collections = len(manifest.collections)
+        status.oplog_position, status.usable_from = manifest.at, manifest.usable_from
 
     async def cleanup(self, backup: MgorsBackup, ctx: Context[MgorsBackup]) -> None:
         """Delete the files of the backup."""

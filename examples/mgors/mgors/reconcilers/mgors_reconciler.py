@@ -11,6 +11,7 @@ from steersman.protocol import DeleteOptions
 from mgors.access import SecretError, ensure_access, ensure_keyfile, rotate_keyfile
 from mgors.actions import NoAction
 from mgors.api.mgors_v1 import Mgors, TlsMode
+from mgors.archives import ensure_archive
 from mgors.backups import run_backup_schedule
 from mgors.certificates import CertificateError, CertificateRotation, ensure_certificate, publish_authority
 from mgors.connections import Connector, Dial, MemberError
@@ -27,7 +28,7 @@ from mgors.pod_template import Revision
 from mgors.settings import Settings
 from mgors.situation import Situation
 from mgors.status_report import report, report_image, report_unreachable
-from mgors.tls import ServerCertificate, Trust, ignores_hostnames, mode_of, next_mode, uses_tls, wanted_tls
+from mgors.tls import ServerCertificate, Trust, ignores_hostnames, next_mode, template_mode, uses_tls, wanted_tls
 from mgors.upgrades import upgrade_problem
 
 #: Seconds for an orderly shutdown of a deleted set. Then all pods are deleted at once.
@@ -66,6 +67,7 @@ class MgorsReconciler:
         except (MemberError, SecretError) as error:
             raise Retry(str(error), after=settings.look_again) from None
         await run_backup_schedule(mgors, ctx, self.metrics)
+        await ensure_archive(mgors, ctx)
         is_quiet = isinstance(action, NoAction) and not keyfile.is_rotating and tls.next_mode == tls.mode
         ctx.requeue_after(settings.look_every if is_quiet else settings.look_again)
 
@@ -98,15 +100,12 @@ class _Tls:
 
 
 async def _tls(mgors: Mgors, ctx: Context[Mgors], settings: Settings) -> _Tls:
-    """Return the certificate and the modes of TLS. A set that does not run starts with the wanted mode.
-
-    That there are no pods is not enough: the StatefulSet may create some of them from the current template at any time.
-    """
+    """Return the certificate and the modes of TLS."""
     tls = wanted_tls(mgors)
     pods = await ctx.list(Pod, selector_of(mgors))
-    existing = next((one for one in ctx.owned(StatefulSet) if one.name == mgors.name), None)
-    is_stopped = existing is None or (existing.spec.replicas == 0 and not pods)
-    mode = tls.mode if existing is None or is_stopped else mode_of(existing.spec.template.spec)
+    # Templates of members and arbiters have the same mode; those of members are applied first.
+    sets = sorted(ctx.owned(StatefulSet), key=lambda one: one.name != mgors.name)
+    mode = template_mode(sets, tls.mode, pods)
     following = next_mode(mode, tls.mode, pods)
     if {mode, following} == {"disabled"}:
         return _Tls(mode=mode, next_mode=following)

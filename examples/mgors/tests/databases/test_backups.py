@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bson import decode_all, encode
+from bson import Code, decode_all, encode
 from bson.codec_options import CodecOptions
 from mongod_testbed import NAME, MongodTestbed, StartTestbed
 from pymongo import AsyncMongoClient
@@ -129,7 +129,7 @@ async def everything(testbed: MongodTestbed) -> dict[str, Any]:
         for db in sorted(set(await client.list_database_names()) - {"admin", "config", "local"}):
             async for info in await client[db].list_collections():
                 name = info["name"]
-                if name.startswith("system."):
+                if name.startswith("system.") and name != "system.js":
                     continue
                 documents = [one async for one in client[db][name].find()]
                 is_ordered = info.get("options", {}).get("capped")
@@ -159,6 +159,7 @@ async def write_everything(testbed: MongodTestbed) -> None:
         await shop.strict.insert_one({"_id": 1, "b": 2})
         await client.crm.people.insert_one({"_id": "ann"})
         await client.crm.people.create_index([("seen", 1)], name="expiring", expireAfterSeconds=3600)
+        await shop["system.js"].insert_one({"_id": "double", "value": Code("function(x) { return 2 * x; }")})
 
 
 async def test_a_backup_contains_everything_and_a_restore_brings_it_back(start: StartTestbed) -> None:
@@ -170,7 +171,7 @@ async def test_a_backup_contains_everything_and_a_restore_brings_it_back(start: 
         await write_everything(testbed)
         before = await everything(testbed)
         backup = await backed_up(testbed)
-        assert backup.status.collections == 7
+        assert backup.status.collections == 8
         async with testbed.connected() as client:
             await client.shop.orders.delete_many({})
             await client.shop.drop_collection("temperatures")
@@ -178,6 +179,7 @@ async def test_a_backup_contains_everything_and_a_restore_brings_it_back(start: 
             await client.shop.later.insert_one({"_id": 1})
             await client.shop.create_collection("newer", timeseries={"timeField": "at"})
             await client.crm.drop_collection("people")
+            await client.shop["system.js"].delete_many({})
             await client.other.things.insert_one({"_id": 1})
         restore = await restored(testbed, "again", "by-hand")
         assert (restore.status.state, restore.status.error) == ("ready", "")

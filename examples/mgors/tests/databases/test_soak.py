@@ -12,6 +12,7 @@ from steersman.kinds.core_v1 import Secret
 from steersman.randomness import Randomness
 from steersman.testing import PROCESS_CRASHES_VARIABLE, Crash, run_until_crash
 
+from mgors.api.mgors_v1 import Tls
 from mgors.main import operator
 from mgors.operator import mgors_operator
 
@@ -27,7 +28,7 @@ CHANGES: list[dict[str, Any]] = [
     {"members": 3},
     {"storage": {"size": "20Gi"}},
     {"image": "mongo:6.0.4"},
-    {"backup": {"schedule": "@every 5s", "keep": 2}},
+    {"backup": {"schedule": "@every 5s", "keep": 2, "pointInTime": {"everySeconds": 2}}},
     {"users": []},
     {"members": 5, "image": "mongo:6.0.5"},
     {"featureCompatibilityVersion": "6.0"},
@@ -36,8 +37,8 @@ CHANGES: list[dict[str, Any]] = [
     {"members": 3},
     {"arbiters": 1, "members": 2},
     {"arbiters": 0, "members": 3},
-    {"image": "mongo:6.0"},
-    {"users": [_USER]},
+    {"auth": {"keyfileRevision": "2"}},
+    {"users": [_USER], "tls": {"revision": "2"}},
     {"members": 5},
     {"image": "mongo:6.0.5"},
     {"members": 3},
@@ -54,8 +55,8 @@ async def test_a_hundred_operators_crash_during_twenty_changes(start: StartTestb
     async with start(is_operated=False) as testbed:
         async with testbed.cluster.running(operator):
             await testbed.cluster.client.create(Secret(meta("app", namespace="default"), data={"password": b"x"}))
-            await testbed.create(3)
-            await testbed.until_ready()
+            await testbed.create(3, tls=Tls(revision="1"))
+            await testbed.until_ready(within=180)
             await testbed.write(0, 100)
         async with testbed.writing() as writes:
             for number in range(OPERATORS):
@@ -63,7 +64,7 @@ async def test_a_hundred_operators_crash_during_twenty_changes(start: StartTestb
                     await testbed.patch(CHANGES[number // PER_CHANGE])
                 await live_and_die(testbed, chance)
             async with testbed.cluster.running(operator):
-                await testbed.until_ready(3, within=180)
+                await testbed.until_ready(3, within=600)
         log.info("%d documents were acknowledged meanwhile", len(writes.acknowledged))
         await testbed.check(100, writes)
         assert "ForcedReconfig" not in testbed.events

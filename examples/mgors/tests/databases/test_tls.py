@@ -108,3 +108,22 @@ async def test_a_missing_secret_of_certificates_changes_nothing(start: StartTest
         await testbed.wait_reconciles(4)
         assert authority(testbed) == before
         assert testbed.is_ready(1)
+
+
+async def test_a_certificate_that_members_reject_does_not_stop_backups(start: StartTestbed) -> None:
+    """A key does not belong to its certificate: members serve the old one, and backups go on."""
+    first, second = (advance_bundle(None, ["shop.example"], clock=RealClock(), is_peer=True) for _ in range(2))
+    data = {"tls.crt": first.serving.certificate, "tls.key": first.serving.key, "ca.crt": first.authority}
+    async with start() as testbed:
+        secret = await testbed.cluster.client.create(Secret(meta("given", namespace="default"), data=data))
+        tls = Tls(secret_name="given", allow_invalid_hostnames=True)  # noqa: S106 - the name of a Secret
+        await testbed.create(1, tls=tls)
+        await testbed.until_ready(1)
+        await testbed.write(0, 10)
+        secret.data = {**data, "tls.crt": second.serving.certificate}
+        await testbed.cluster.client.update(secret)
+        await testbed.until(lambda: testbed.condition("CertificatesServed") == ("False", "RotationFailed"))
+        await testbed.patch({"backup": {"schedule": "@every 1s"}})
+        await testbed.until(lambda: testbed.mgors.status.last_backup != "")
+        assert testbed.condition("CertificatesServed") == ("False", "RotationFailed")
+        assert await testbed.count() == 10

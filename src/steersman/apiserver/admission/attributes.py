@@ -1,4 +1,4 @@
-"""`Attributes`: one write as admission sees it."""
+"""`Attributes`: one write, or one connection to a pod, as admission sees it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import WriteOptions
 from steersman.apiserver.resources.request_context import User
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind
 
@@ -18,14 +19,17 @@ class Attributes:
 
     request: ApiRequest
     operation: str
-    #: The new object; ``None`` for a delete.
+    #: The new object; ``None`` for a delete. The options of a connection.
     obj: JsonObject | None = field(repr=False)
     #: The live object; ``None`` for a create.
     old: JsonObject | None = field(repr=False)
-    options: JsonObject
+    #: The options of the write; ``None`` for a connection.
+    options: JsonObject | None
     dry_run: bool
     name: str
     warnings: tuple[str, ...] = ()
+    #: The version of the resource in which a policy gets the objects; ``None`` for that of the request.
+    matched: ServedResource | None = None
 
     @property
     def subresource(self) -> str:

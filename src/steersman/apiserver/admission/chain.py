@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from steersman.apiserver.access.authorization import is_privileged
 from steersman.apiserver.access.rbac.authorizer import Rbac
-from steersman.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes, write_document
-from steersman.apiserver.admission.configurations import BINDINGS, MUTATING, POLICIES, VALIDATING
+from steersman.apiserver.admission.attributes import CONNECT, CREATE, DELETE, UPDATE, Attributes, write_document
+from steersman.apiserver.admission.configurations import (
+    BINDINGS,
+    MUTATING,
+    MUTATING_BINDINGS,
+    MUTATING_POLICIES,
+    POLICIES,
+    VALIDATING,
+)
 from steersman.apiserver.admission.guards import Guards
 from steersman.apiserver.admission.matching import Matching, is_exempt
 from steersman.apiserver.admission.quotas import Quotas
+from steersman.apiserver.admission.reinvocation import Rounds
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import WriteOptions
 from steersman.apiserver.resources.catalog import Catalog
@@ -24,10 +32,11 @@ from steersman.json_types import JsonObject
 from steersman.randomness import Randomness
 
 if TYPE_CHECKING:
+    from steersman.apiserver.admission.mutating_policies import MutatingPolicies
     from steersman.apiserver.admission.policies import Policies
     from steersman.apiserver.admission.webhooks import Webhooks
 
-_CONFIGURATIONS = frozenset({MUTATING, VALIDATING, POLICIES, BINDINGS})
+_CONFIGURATIONS = frozenset({MUTATING, VALIDATING, POLICIES, BINDINGS, MUTATING_POLICIES, MUTATING_BINDINGS})
 
 
 class Review(NamedTuple):
@@ -56,7 +65,7 @@ class Admission:
 
     def look_again(self) -> None:
         """Read the configurations again: one was written, or the whole store was replaced."""
-        for name in ("_webhooks", "_policies"):
+        for name in ("_webhooks", "_policies", "_mutating_policies"):
             self.__dict__.pop(name, None)
         self.is_active = any(self._objects.store.count(resource) for resource in _CONFIGURATIONS)
         self.quotas.look_again()
@@ -76,21 +85,44 @@ class Admission:
 
         return Policies(self._objects, self._matching, self._rbac)
 
+    @cached_property
+    def _mutating_policies(self) -> "MutatingPolicies | None":
+        """The mutating policies; ``None`` without any, so that they cost nothing."""
+        if not self._objects.store.count(MUTATING_BINDINGS):
+            return None
+        from steersman.apiserver.admission.mutating_policies import MutatingPolicies  # noqa: PLC0415 - see above
+
+        return MutatingPolicies(self._objects, self._matching, self._rbac)
+
     def concerns(self, request: ApiRequest) -> bool:
         """Return whether mutating admission can matter for a request: a quick check before the expensive one."""
         return self.is_active or not is_privileged(request.user)
 
     def mutate(self, request: ApiRequest, obj: JsonObject, old: JsonObject | None, options: WriteOptions) -> Review:
-        """Return the object as mutating webhooks changed it; reject content that the user may not write."""
+        """Return the object as policies and webhooks change it; reject content that the user may not write."""
         warnings: tuple[str, ...] = ()
-        if self._reviews(request) and request.context.answers is not None:
-            reviewed = self._webhooks.mutate(_attributes(request, obj, old, options))
+        if self._reviews(request):
+            reviewed = self._mutated(_attributes(request, obj, old, options))
             obj, warnings = reviewed.obj or obj, reviewed.warnings
         try:
             self._guards.check(request, obj, old)
         except Refusal as refusal:
             raise refusal.after(warnings) from None
         return Review(obj, warnings)
+
+    def _mutated(self, attributes: Attributes) -> Attributes:
+        """Run mutating admission: policies, then webhooks; a second time if the object has changed."""
+        waits = attributes.request.context.answers is not None
+        plugins = [(plugin, Rounds()) for plugin in (self._mutating_policies, self._webhooks if waits else None)]
+        for plugin, rounds in plugins:
+            if plugin is not None:
+                attributes = plugin.mutate(attributes, rounds)
+        if any(rounds.has_changed for _, rounds in plugins):
+            for plugin, rounds in plugins:
+                if plugin is not None:
+                    rounds.begin_again(attributes.obj)
+                    attributes = plugin.mutate(attributes, rounds)
+        return attributes
 
     def validate(self, request: ApiRequest, obj: JsonObject, old: JsonObject | None, options: WriteOptions) -> Review:
         """Reject an object that a policy or a validating webhook rejects."""
@@ -123,8 +155,16 @@ class Admission:
             return ()
         attributes = Attributes(request, DELETE, None, old, options, dry_run, request.info.name)
         if request.context.answers is not None:
-            attributes = self._webhooks.mutate(attributes)
+            attributes = self._webhooks.mutate(attributes, Rounds())
         return self._validate(attributes).warnings
+
+    def connect(self, request: ApiRequest, options: JsonObject) -> Review:
+        """Mutate and validate the options of a connection, such as the command of an exec."""
+        attributes = self._mutated(
+            Attributes(request, CONNECT, options, None, None, dry_run=False, name=request.info.name)
+        )
+        attributes = self._validate(attributes)
+        return Review(attributes.obj or options, attributes.warnings)
 
     def _reviews(self, request: ApiRequest) -> bool:
         return self.is_active and not is_exempt(request.served)

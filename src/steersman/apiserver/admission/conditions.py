@@ -34,9 +34,10 @@ class Failed(Exception):  # noqa: N818 - the outcome of an expression
 
 
 @lru_cache(maxsize=4096)
-def program(expression: str) -> Program:
+def program(expression: str, *, makes_patches: bool = False) -> Program:
     """Compile an expression with the variables of admission."""
-    return compile_expression(_OWN.sub("authorizer.requestResource()", expression), _VARIABLES)
+    own = _OWN.sub("authorizer.requestResource()", expression)
+    return compile_expression(own, _VARIABLES, makes_patches=makes_patches)
 
 
 class Scope:
@@ -69,16 +70,23 @@ class Scope:
 
     def evaluate(self, expression: str) -> object:
         """Return the value of an expression, or raise `Failed`."""
+        return self._value(expression, makes_patches=False)
+
+    def patch(self, expression: str) -> object:
+        """Return the value of an expression that can build patches, or raise `Failed`."""
+        return self._value(expression, makes_patches=True)
+
+    def _value(self, expression: str, *, makes_patches: bool) -> object:
         try:
-            return self.raw(expression)
+            return self.raw(expression, makes_patches=makes_patches)
         except (EvaluationError, CostExceeded) as error:
             raise Failed(f"expression '{expression}' resulted in error: {error}") from None
         except ExpressionError as error:
             raise Failed(f"compilation error: {error}") from None
 
-    def raw(self, expression: str) -> object:
+    def raw(self, expression: str, *, makes_patches: bool = False) -> object:
         """Return the value of an expression, or raise CEL's own errors."""
-        compiled = program(expression)
+        compiled = program(expression, makes_patches=makes_patches)
         return compiled.evaluate(*(self._values[name] for name in compiled.variables))
 
     def _request_question(self) -> Question:
@@ -150,6 +158,9 @@ def request_document(attributes: Attributes) -> JsonObject:
         "dryRun": attributes.dry_run,
         "options": attributes.options,
     }
+    if (matched := attributes.matched) is not None:
+        told["kind"] = matched.resource.gvk._asdict()
+        told["resource"] = {**resource, "group": matched.group, "version": matched.version}
     if attributes.subresource:
         told["subResource"] = told["requestSubResource"] = attributes.subresource
     return told

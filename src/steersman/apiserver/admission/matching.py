@@ -1,6 +1,6 @@
 """Which requests a webhook or a policy matches: rules about resources, and label selectors."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from steersman.apiserver.admission.attributes import Attributes
 from steersman.apiserver.resources.catalog import Catalog
@@ -81,6 +81,13 @@ class Matching:
         if record is None:
             raise not_found("namespaces", "", namespace)
         return dict(record.labels or {})
+
+
+def converter(source: ServedResource, target: ServedResource) -> Callable[[JsonObject], JsonObject]:
+    """Return a function that converts objects from one version of a resource to another."""
+    if source is target:
+        return lambda obj: obj
+    return lambda obj: target.strategy.from_stored(source.strategy.to_stored(obj), target.api_version)
 
 
 def _rule_matches(rule: JsonObject, attributes: Attributes, served: ServedResource) -> bool:

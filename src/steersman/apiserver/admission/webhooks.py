@@ -1,7 +1,7 @@
 """Mutating and validating webhooks: programs outside of the server that change or reject writes."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,8 @@ from steersman.apiserver.access.authorization import Authorizer
 from steersman.apiserver.admission.attributes import Attributes
 from steersman.apiserver.admission.conditions import Failed, Scope, holds
 from steersman.apiserver.admission.configurations import MUTATING, VALIDATING
-from steersman.apiserver.admission.matching import Matching
+from steersman.apiserver.admission.matching import Matching, converter
+from steersman.apiserver.admission.reinvocation import Rounds
 from steersman.apiserver.admission.reviews import WebhookDecision, decision_of, denial, failure, internal, review_of
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.served_resource import ServedResource
@@ -54,19 +55,6 @@ class _Invocation:
     served: ServedResource
 
 
-@dataclass(slots=True)
-class _Rounds:
-    """Which webhooks are called again: those that were called before another one changed the object."""
-
-    asked: set[tuple[str, int]] = field(default_factory=set)
-    again: set[tuple[str, int]] = field(default_factory=set)
-
-    def changed(self) -> None:
-        """Note a change: all webhooks called so far are to be called again."""
-        self.again |= self.asked
-        self.asked.clear()
-
-
 class Webhooks:
     """Calls the webhooks of one server."""
 
@@ -86,31 +74,23 @@ class Webhooks:
         #: Decoded configurations with their versions, so that each version is decoded once.
         self._read: dict[tuple[str, str], tuple[int, list[Webhook]]] = {}
 
-    def mutate(self, attributes: Attributes) -> Attributes:
-        """Return the write as mutating webhooks changed it; webhooks that ask for it see the changes of later ones."""
-        rounds = _Rounds()
-        attributes, has_changed = self._mutate_once(attributes, rounds, again=False)
-        if has_changed:
-            attributes, _ = self._mutate_once(attributes, rounds, again=True)
-        return attributes
-
-    def _mutate_once(self, attributes: Attributes, rounds: _Rounds, *, again: bool) -> tuple[Attributes, bool]:
-        """Call every mutating webhook in turn; return whether one of them changed the object."""
-        phase, has_changed = "again" if again else "first", False
+    def mutate(self, attributes: Attributes, rounds: Rounds) -> Attributes:
+        """Return the write as mutating webhooks change it, called one after another."""
+        phase = "again" if rounds.is_again else "first"
         for webhook in self._webhooks(MUTATING):
-            if again and webhook.key not in rounds.again:
+            if rounds.skips(webhook.key):
                 continue
             invocation = advance(partial(self._invocation, webhook), attributes)
             if invocation is None:
                 continue
             after = advance(partial(self._mutated, invocation, phase), attributes)
             if after.obj is not attributes.obj:
-                has_changed = True
                 rounds.changed()
             attributes = after
             if webhook.spec.get("reinvocationPolicy") == "IfNeeded":
                 rounds.asked.add(webhook.key)
-        return attributes, has_changed
+        rounds.end(attributes.obj)
+        return attributes
 
     def validate(self, attributes: Attributes) -> Attributes:
         """Call all validating webhooks at the same time; the first rejection, in their order, counts."""
@@ -214,7 +194,7 @@ class Webhooks:
         return decision_of(reply, uid, mutating=mutating)
 
     def _request(self, attributes: Attributes, served: ServedResource) -> JsonObject:
-        convert = _converter(attributes.request.served, served)
+        convert = converter(attributes.request.served, served)
         obj = None if attributes.obj is None else convert(attributes.obj)
         old = None if attributes.old is None else convert(attributes.old)
         return review_of(attributes, served, obj, old)
@@ -238,12 +218,12 @@ class Webhooks:
                 f'admission webhook "{name}" attempted to modify the object, which is not supported for this operation'
             )
             raise internal(text)
-        before = _converter(own, invocation.served)(attributes.obj)
+        before = converter(own, invocation.served)(attributes.obj)
         try:
             patched = apply_json_patch(before, decision.patch)
         except PatchError as error:
             raise internal(str(error)) from None
-        after = _converter(invocation.served, own)(self._reread(attributes, invocation.served, patched))
+        after = converter(invocation.served, own)(self._reread(attributes, invocation.served, patched))
         return attributes.obj if json_equal(after, attributes.obj) else after
 
     @staticmethod
@@ -261,9 +241,3 @@ def _check_allowed(webhook: Webhook, decision: WebhookDecision, _attributes: Att
     """Reject a write that a webhook does not allow."""
     if not decision.allowed:
         raise denial(webhook.name, decision.status)
-
-
-def _converter(source: ServedResource, target: ServedResource) -> Callable[[JsonObject], JsonObject]:
-    if source is target:
-        return lambda obj: obj
-    return lambda obj: target.strategy.from_stored(source.strategy.to_stored(obj), target.api_version)

@@ -37,8 +37,8 @@ class Conversions:
         self._answers: dict[Any, Any] | None = None
 
     @contextmanager
-    def remembering(self, answers: dict[Any, object] | None) -> Iterator[None]:
-        """Use and fill this cache of conversions inside the block."""
+    def replaying(self, answers: dict[Any, object] | None) -> Iterator[None]:
+        """Use the replies that a request has got so far, and add new ones, inside the block."""
         self._answers = answers
         try:
             yield

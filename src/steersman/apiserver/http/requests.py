@@ -177,7 +177,7 @@ class RequestHandler:
     def _replay(self, log: ReplayLog, verb: str, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
         """Run a verb with the replies and the random values of its earlier runs."""
         context = replace(request.context, randomness=log.randomness(), answers=log.answers)
-        with self.conversions.remembering(log.answers):
+        with self.conversions.replaying(log.answers):
             return self._run(verb, replace(request, context=context), exchange)
 
     def _served(self, info: RequestInfo) -> ServedResource | None:

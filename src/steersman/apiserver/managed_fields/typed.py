@@ -134,6 +134,22 @@ def _list_errors(value: object, branch: ListType) -> _Errors:
             yield step + path, message
 
 
+def atomic_paths(value: object, kind: FieldType, path: str = "") -> list[str]:
+    """Return the paths of all atomic lists, maps and structs in a configuration that fits its type."""
+    branch = kind.branch_of(value)
+    if value.__class__ not in (dict, list) or isinstance(branch, str):
+        return []
+    found = [path] if branch.is_atomic else []
+    if isinstance(branch, MapType) and value.__class__ is dict:
+        for key, below in value.items():
+            if (declared := branch.fields.get(key)) is not None:
+                found += atomic_paths(below, declared, f"{path}.{key}")
+    elif isinstance(branch, ListType) and value.__class__ is list:
+        for index, item in enumerate(value):
+            found += atomic_paths(item, branch.element, f"{path}[{index}]")
+    return found
+
+
 class _MisfitError(Exception):
     """A value does not fit its type; all errors are collected afterwards."""
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.json import decode, encode
+
 from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.bodies import check_size, parse_json
 from steersman.apiserver.messages.negotiation import (
@@ -86,7 +88,17 @@ class Patching:
                 raise invalid("", "", "", [invalid_field("patch", plain(patch), _restore_fault(fault.why))]) from None
             # Reading has changed the document, so it is merged again.
             again = _merged(served, media, self._objects.document(served, existing.record), patch)
-            raise bad_result(again, fault.why) from None
+            why = fault.why if served.builtin else self._first_fault(request, existing, media, patch)
+            raise bad_result(again, why or fault.why) from None
+
+    def _first_fault(self, request: ApiRequest, existing: Existing, media: str, patch: Any) -> str:
+        """Return why a patched custom object cannot be read: kube-apiserver patches it with its keys in order."""
+        live = decode(encode(self._objects.document(request.served, existing.record), order="sorted"))
+        try:
+            request.served.strategy.read(dict(_merged(request.served, media, live, patch)))
+        except WireTypeError as error:
+            return str(error)
+        return ""
 
 
 def _merged(served: ServedResource, media: str, live: JsonObject, patch: Any) -> Any:

@@ -13,6 +13,7 @@ from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import Refusal, advance, bad_request, created, method_not_allowed
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.bind import Binding
+from steersman.apiserver.verbs.connect_options import connect_options, query_of
 from steersman.apiserver.verbs.create_update import CreateAndUpdate
 from steersman.apiserver.verbs.decoding import read_request_body
 from steersman.apiserver.verbs.evict import Evicting, check_eviction
@@ -25,6 +26,8 @@ from steersman.protocol.http import Exchange, Response
 
 #: Parts that need the permission to create even for a GET, the only method that opens a WebSocket: they run programs.
 _RUNNING = ("exec", "attach", "portforward")
+#: Parts that open a connection, which admission can reject.
+_CONNECTING = (*_RUNNING, "proxy")
 
 
 class PodServer(Protocol):
@@ -84,8 +87,11 @@ class Subresources:
         if answer is not None:
             exchange.respond(self._rendering.answer(request, answer(request)))
             return None
-        if part in ("log", "exec", "attach", "portforward", "proxy"):
+        if part == "log":
+            check_log_options(request.query, request.info.name)
             return self._ask_node(part, request, exchange)
+        if part in _CONNECTING:
+            return self._ask_node(part, self._connected(request), exchange)
         raise method_not_allowed()
 
     def _record(self, request: ApiRequest) -> Record:
@@ -98,8 +104,6 @@ class Subresources:
         return ApiResponse(200, self._objects.raw(request.served, self._record(request)))
 
     def _ask_node(self, part: str, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
-        if part == "log":
-            check_log_options(request.query, request.info.name)
         if part in _RUNNING and request.http.method == "GET" and not self._may_create(request):
             raise request.served.forbidden(request.info.name, "")
         record = self._record(request)
@@ -120,6 +124,14 @@ class Subresources:
             raise Refusal(501, "NotImplemented", text)
         work = node.handle(part, obj, request, exchange)
         return None if work is None else self._until_rejected(work, request, exchange)
+
+    def _connected(self, request: ApiRequest) -> ApiRequest:
+        """Return a request to open a connection with the options that admission allows."""
+        options = connect_options(request)
+        if not self._admission.is_active:
+            return request
+        review = self._admission.connect(request, options)
+        return request if review.obj == options else replace(request, query=query_of(review.obj))
 
     @staticmethod
     async def _until_rejected(work: Awaitable[None], request: ApiRequest, exchange: Exchange) -> None:

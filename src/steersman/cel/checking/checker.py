@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from steersman.cel.checking.declarations import Declaration
 from steersman.cel.checking.overloads import Functions, Overload
-from steersman.cel.checking.well_known import WELL_KNOWN
+from steersman.cel.checking.well_known import WELL_KNOWN, StructTypes
 from steersman.cel.errors import Issue
 from steersman.cel.syntax.tree import (
     Call,
@@ -117,10 +117,12 @@ class Checker:
         functions: Functions,
         variables: Mapping[str, CelType],
         objects: Mapping[str, Declaration],
+        structs: StructTypes = WELL_KNOWN.get,
     ) -> None:
         self.issues: list[Issue] = []
         self._functions = functions
         self._objects = objects
+        self._structs = structs
         self._scopes: list[dict[str, CelType]] = [dict(variables)]
         self._known = Substitution()
 
@@ -205,14 +207,17 @@ class Checker:
 
     def _object_field(self, node: Node, target: CelType, name: str) -> CelType:
         declared = self._objects.get(target.name)
+        if declared is None and (built := self._structs(target.name)) is not None:
+            return built.fields.get(name) or self._undefined(node, name)
         if declared is None:
             self._report(node, f"unexpected failed resolution of '{target.name}'")
             return ERROR
         found = declared.field(name)
-        if found is None:
-            self._report(node, f"undefined field '{name}'")
-            return ERROR
-        return found.type
+        return found.type if found is not None else self._undefined(node, name)
+
+    def _undefined(self, node: Node, name: str) -> CelType:
+        self._report(node, f"undefined field '{name}'")
+        return ERROR
 
     # Calls
 
@@ -335,18 +340,19 @@ class Checker:
         node.type = map_of(key, value)
 
     def _struct(self, node: StructExpr) -> None:
-        known = WELL_KNOWN.get(node.name.removeprefix("."))
+        known = self._structs(node.name.removeprefix("."))
         if known is None:
             self._undeclared(node, node.name)
             return
-        node.type = known.type
+        node.type, node.build = known.type, known.build
         for field in node.fields:
             field.value = self._check(field.value)
+            given = self._unwrapped(field.value, is_optional=field.optional)
             expected = known.fields.get(field.name)
             if expected is None:
                 self.issues.append(Issue(field.offset, f"undefined field '{field.name}'"))
-            elif not self._known.fits(expected, field.value.type):
-                found = self._known.apply(field.value.type)
+            elif not self._known.fits(expected, given):
+                found = self._known.apply(given)
                 self.issues.append(
                     Issue(
                         field.offset,

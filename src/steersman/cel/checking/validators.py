@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from steersman.cel.errors import EvaluationError, Issue
 from steersman.cel.evaluation.formatting import check_format
-from steersman.cel.library import FUNCTIONS
+from steersman.cel.library import PATCH_FUNCTIONS
 from steersman.cel.library.regex import compiled
 from steersman.cel.syntax.tree import Call, ListExpr, Literal, MapExpr, Node, children
 from steersman.cel.types import CelType, unwrap_optional
@@ -38,7 +38,7 @@ def _literal_argument(call: Call) -> Iterator[Issue]:
     value = call.args[0].value
     try:
         if call.function in ("duration", "timestamp") and call.overloads:
-            FUNCTIONS.by_id[call.overloads[0]].run(value)
+            PATCH_FUNCTIONS.by_id[call.overloads[0]].run(value)
         elif call.function == "matches":
             compiled(value)
     except EvaluationError:

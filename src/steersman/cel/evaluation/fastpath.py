@@ -16,7 +16,7 @@ from steersman.cel.checking.declarations import UNCLIPPED, Clip
 from steersman.cel.errors import EvaluationError
 from steersman.cel.evaluation.fast_helpers import HELPERS, Undecided
 from steersman.cel.evaluation.patterns import searcher
-from steersman.cel.library import FUNCTIONS
+from steersman.cel.library import PATCH_FUNCTIONS
 from steersman.cel.syntax.escaping import unescape
 from steersman.cel.syntax.tree import Call, Comprehension, Ident, ListExpr, Literal, Node, Select
 from steersman.cel.types import Kind
@@ -341,7 +341,7 @@ class _Emitter:
         """Write the call of a library function on values that need no schema; of constants, its value."""
         if len(node.overloads) != 1 or node.function in _NOT_PASSED:
             raise _Unsupported
-        run = FUNCTIONS.by_id[node.overloads[0]].run
+        run = PATCH_FUNCTIONS.by_id[node.overloads[0]].run
         constants = [operand.value for operand in node.operands if isinstance(operand, Literal)]
         if len(constants) == len(node.operands):
             return self._folded(run, constants)

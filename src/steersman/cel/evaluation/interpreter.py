@@ -36,12 +36,11 @@ from itertools import chain
 from typing import Any
 
 from steersman.cel.checking.overloads import dispatch
-from steersman.cel.checking.well_known import WELL_KNOWN
 from steersman.cel.cost.factors import LIST_CREATE, MAP_CREATE, SELECT, STRUCT_CREATE
 from steersman.cel.cost.metering import check_weight, is_flat, price_of
 from steersman.cel.errors import EvaluationError, NoSuchOverload
 from steersman.cel.evaluation.folds import Builder, Elements, Frame, builder_of, elements_into, pairs_into
-from steersman.cel.library import FUNCTIONS
+from steersman.cel.library import PATCH_FUNCTIONS
 from steersman.cel.library.conversions import FOLDED
 from steersman.cel.library.regex import compiled
 from steersman.cel.syntax.tree import (
@@ -175,7 +174,7 @@ class Interpreter:
             operands.append(self.compile(operand))  # noqa: PERF401 - see above
         if node.function == "_[_]" and isinstance(node.args[0], Ident | Select | Call):
             operands[1] = self._unpriced(node.args[1])
-        candidates = [FUNCTIONS.by_id[overload] for overload in node.overloads]
+        candidates = [PATCH_FUNCTIONS.by_id[overload] for overload in node.overloads]
         exact = node.function in _LENIENT or (
             len(candidates) == 1 and all(_is_definite(operand.type) for operand in node.operands)
         )
@@ -305,11 +304,12 @@ class Interpreter:
         return Code(run)
 
     def _struct(self, node: StructExpr) -> Code:
-        build = WELL_KNOWN[node.name.removeprefix(".")].build
-        fields = [(field.name, self.compile(field.value).run) for field in node.fields]
+        build = node.build
+        assert build is not None, "only checked expressions are compiled"  # noqa: S101 - the checker sets it
+        fields = [(field.name, self.compile(field.value).run, field.optional) for field in node.fields]
 
         def run(frame: Frame) -> object:
-            given = {name: value(frame) for name, value in fields}
+            given = {name: kept for name, value, optional in fields for kept in _kept(optional, value(frame))}
             frame[0].spend(STRUCT_CREATE)
             return build(given)
 

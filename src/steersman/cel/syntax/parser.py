@@ -398,13 +398,14 @@ class _Parser:
         fields: list[StructField] = []
         self._sync(frozenset({K.RIGHT_BRACE, K.COMMA, K.QUESTION, K.IDENTIFIER, K.ESCAPED_IDENTIFIER}))
         while self._token.kind is not K.RIGHT_BRACE:
+            optional = self._accept(K.QUESTION)
             if self._token.kind is K.ESCAPED_IDENTIFIER:
                 self._report(self._token.offset, "unsupported syntax: '`'")
                 field = self._take()
             else:
                 field = self._expect(K.IDENTIFIER)
             colon = self._expect(K.COLON)
-            fields.append(StructField(colon.offset, field.text, self.expression()))
+            fields.append(StructField(colon.offset, field.text, self.expression(), optional))
             if not self._comma_before_more(K.RIGHT_BRACE):
                 break
         self._accept(K.COMMA)

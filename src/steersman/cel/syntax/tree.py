@@ -4,6 +4,7 @@ Every node has its position in the source. ``type`` is filled in by the checker.
 places of a tree.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,6 +90,8 @@ class StructExpr(Node):
 
     name: str
     fields: list["StructField"]
+    #: Makes the value from the fields; known once the type is.
+    build: Callable[[Mapping[str, Any]], Any] | None = field(default=None, init=False)
 
     @property
     def values(self) -> list[Node]:
@@ -98,11 +101,12 @@ class StructExpr(Node):
 
 @dataclass(slots=True, eq=False)
 class StructField:
-    """``field: value`` of an object; its position is that of its colon."""
+    """``field: value`` of an object, or ``?field: optional``; its position is that of its colon."""
 
     offset: int
     name: str
     value: Node
+    optional: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -193,7 +197,7 @@ def _copy_compound(node: Node) -> Node:
             entries = [Entry(copy(entry.key), copy(entry.value), entry.optional) for entry in node.entries]
             return MapExpr(node.offset, entries)
         case StructExpr():
-            fields = [StructField(field.offset, field.name, copy(field.value)) for field in node.fields]
+            fields = [StructField(part.offset, part.name, copy(part.value), part.optional) for part in node.fields]
             return StructExpr(node.offset, node.name, fields)
         case Comprehension():
             return Comprehension(

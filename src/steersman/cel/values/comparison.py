@@ -9,7 +9,7 @@ from typing import Any
 
 from steersman.cel.errors import EvaluationError, NoSuchOverload
 from steersman.cel.values.shapes import LIST_CLASSES, MAP_CLASSES, SchemaList, SchemaMap, find
-from steersman.cel.values.values import Absent, Duration, Opaque, Present, Timestamp, Uint
+from steersman.cel.values.values import Absent, Duration, ObjectValue, Opaque, Present, Timestamp, Uint
 from steersman.json_types import ABSENT
 
 _SIMPLE = frozenset({str, bool, bytes, int, float, Uint, Timestamp, Duration})
@@ -79,11 +79,16 @@ def _schema_maps_equal(left: SchemaMap, right: Any) -> bool:
     return left.matches(right, equals)
 
 
+def _objects_equal(left: ObjectValue, right: Any) -> bool:
+    return right.__class__ is ObjectValue and left.type_name == right.type_name and _maps_equal(left, right)
+
+
 _EQUALS: dict[type, Callable[[Any, Any], bool]] = {
     list: _lists_equal,
     **dict.fromkeys(MAP_CLASSES, _maps_equal),
     **{kind: _schema_lists_equal for kind in LIST_CLASSES if kind is not list},
     SchemaMap: _schema_maps_equal,
+    ObjectValue: _objects_equal,
 }
 
 

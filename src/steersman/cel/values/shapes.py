@@ -18,7 +18,7 @@ from steersman.cel.values.scalar_shapes import (
     UnknownShape,
     UntypedShape,
 )
-from steersman.cel.values.values import CelMap, JsonMap
+from steersman.cel.values.values import CelMap, JsonMap, ObjectValue
 from steersman.json_types import ABSENT, JsonObject
 
 
@@ -245,7 +245,7 @@ class MapList(SchemaList):
 _LIST_TYPES: dict[str, type[SchemaList]] = {"set": SetList, "map": MapList}
 
 LIST_CLASSES: frozenset[Any] = frozenset({list, SchemaList, SetList, MapList})
-MAP_CLASSES: frozenset[Any] = frozenset({CelMap, JsonMap, SchemaMap})
+MAP_CLASSES: frozenset[Any] = frozenset({CelMap, JsonMap, ObjectValue, SchemaMap})
 
 
 def find(container: Any, key: object) -> object:

@@ -171,6 +171,31 @@ class JsonMap:
         return len(self._raw)
 
 
+class ObjectValue:
+    """An object that an expression has built, ``Object.spec{replicas: 3}``; its type is the name that it was given."""
+
+    __slots__ = ("fields", "type_name")
+
+    def __init__(self, type_name: str, fields: Mapping[str, Any]) -> None:
+        self.type_name = type_name
+        self.fields = fields
+
+    def find(self, key: object) -> object:
+        """Return the value, or ``ABSENT``."""
+        return self.fields[key] if key.__class__ is str and key in self.fields else ABSENT
+
+    def keys(self) -> Iterator[str]:
+        """Yield the names of the fields."""
+        return iter(self.fields)
+
+    def items(self) -> Iterator[tuple[str, object]]:
+        """Yield names and values."""
+        return iter(self.fields.items())
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+
 def from_json(value: object) -> object:
     """Return the CEL value of plain JSON that has no schema."""
     if value.__class__ is dict:

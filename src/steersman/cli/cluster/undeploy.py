@@ -102,6 +102,7 @@ async def _remove(client: "Client", found: "Declared", *, dry_run: bool, wait: b
 
     made = [Unstructured(obj) for obj in all_objects(found.operator, found.shape)]
     namespace: Unstructured | None = None
+    ended: frozenset[str] = frozenset()
     for obj in reversed(made):
         if obj.gvk.kind == "CustomResourceDefinition":
             continue
@@ -117,19 +118,22 @@ async def _remove(client: "Client", found: "Declared", *, dry_run: bool, wait: b
         options = DeleteOptions(propagation_policy="Foreground") if is_workload else None
         await delete_one(client, obj, dry_run=dry_run, options=options)
         if is_workload and wait and not dry_run:
-            await _pods_ended(client, found)
-    await _remove_runtime_objects(client, found, dry_run=dry_run)
+            ended = await _pods_ended(client, found)
+    await _remove_runtime_objects(client, found, ended, dry_run=dry_run)
     if namespace is not None:
         await _remove_namespace(client, namespace, dry_run=dry_run)
 
 
-async def _pods_ended(client: "Client", found: "Declared") -> None:
+async def _pods_ended(client: "Client", found: "Declared") -> frozenset[str]:
+    """Wait until the operator has no pods any more; return the names of those that have ended."""
     from steersman.cli.cluster.rollout import operator_pods
     from steersman.clock import RealClock
 
     clock, seconds = RealClock(), found.shape.termination_seconds + _MORE
     until, told = clock.monotonic() + seconds, 0
+    ended: frozenset[str] = frozenset()
     while pods := await operator_pods(client, found.operator.name, found.shape.namespace):
+        ended |= {pod.name for pod in pods}
         if len(pods) != told:
             told = len(pods)
             click.echo(f"waiting for {told} {'pod' if told == 1 else 'pods'} to end")
@@ -140,28 +144,47 @@ async def _pods_ended(client: "Client", found: "Declared") -> None:
                 "when they have, or with --no-wait"
             )
         await clock.sleep(_LOOK_EVERY)
+    return ended
 
 
-async def _remove_runtime_objects(client: "Client", found: "Declared", *, dry_run: bool) -> None:
-    """Delete what the operator itself made in its namespace: the lease, and the certificates of its webhooks."""
+async def _remove_runtime_objects(client: "Client", found: "Declared", ended: frozenset[str], *, dry_run: bool) -> None:
+    """Delete what the operator itself made in its namespace: its Leases, and the certificates of its webhooks."""
     from steersman.cli.cluster.applying import delete_one
-    from steersman.clock import RealClock
-    from steersman.kinds.coordination_v1 import Lease
     from steersman.webhook.registration.configurations import secret_name
 
     name, namespace = found.operator.name, found.shape.namespace
-    lease = await client.try_get(Lease, name, namespace)
-    if lease is not None:
-        renewed = lease.spec.renew_time
-        age = (RealClock().now() - renewed).total_seconds() if renewed is not None else _LEFT_BEHIND
-        if lease.spec.holder_identity and age < _LEFT_BEHIND:
-            click.echo(f"Lease {namespace}/{name} kept: {lease.spec.holder_identity} renewed it {age:.0f} s ago")
-        else:
-            await delete_one(client, _reference("coordination.k8s.io/v1", "Lease", name, namespace), dry_run=dry_run)
+    await _remove_leases(client, found, ended, dry_run=dry_run)
     if not found.shape.webhook_secret:
         secret = _reference("v1", "Secret", secret_name(name), namespace)
         if await client.try_get(secret.gvk, secret.name, namespace) is not None:
             await delete_one(client, secret, dry_run=dry_run)
+
+
+async def _remove_leases(client: "Client", found: "Declared", ended: frozenset[str], *, dry_run: bool) -> None:
+    """Delete the Leases of the operator, except those that a process outside of its ended pods still renews."""
+    from steersman.cli.cluster.applying import delete_one
+    from steersman.clock import RealClock
+    from steersman.kinds.coordination_v1 import Lease
+    from steersman.manager.leader.shard_election import LABEL, table_name
+
+    name, namespace = found.operator.name, found.shape.namespace
+    single = await client.try_get(Lease, name, namespace)
+    sharded = [one async for one in client.list(Lease, namespace=namespace, label_selector=f"{LABEL}={name}")]
+    # The table of shards has no holder: whether it is in use is known after all others.
+    leases = sorted([*([single] if single else []), *sharded], key=lambda lease: lease.name == table_name(name))
+    is_used = False
+    for lease in leases:
+        holder, renewed = lease.spec.holder_identity or "", lease.spec.renew_time
+        age = (RealClock().now() - renewed).total_seconds() if renewed is not None else _LEFT_BEHIND
+        # An identity is the name of the pod, and a number for each process in it.
+        if holder and holder.rpartition("_")[0] not in ended and age < _LEFT_BEHIND:
+            is_used = True
+            click.echo(f"Lease {namespace}/{lease.name} kept: {holder} renewed it {age:.0f} s ago")
+        elif is_used and lease.name == table_name(name):
+            click.echo(f"Lease {namespace}/{lease.name} kept: a replica still works with it")
+        else:
+            reference = _reference("coordination.k8s.io/v1", "Lease", lease.name, namespace)
+            await delete_one(client, reference, dry_run=dry_run)
 
 
 def _reference(api_version: str, kind: str, name: str, namespace: str) -> "Unstructured":

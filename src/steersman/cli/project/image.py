@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
     from steersman.scaffold.image.base import BaseImage
     from steersman.scaffold.image.build import Recipe
     from steersman.scaffold.image.layer import File, Layer
@@ -48,6 +50,7 @@ def build(*, base: Path | None, out: Path, wanted: str | None, tool: str | None,
     """Build an image from the base, the installed packages that the project needs, and its code.
 
     The build is reproducible: the same inputs have the same digest. SOURCE_DATE_EPOCH sets the time of the files.
+    A bill of materials (CycloneDX) and the provenance (SLSA) are attached to the image, and pushed with it.
     Packages and shared libraries that are missing in the image make the build fail, not the pods in the cluster.
 
     \b
@@ -67,6 +70,7 @@ def build(*, base: Path | None, out: Path, wanted: str | None, tool: str | None,
 
 
 def _build(base: Path, out: Path, wanted: str) -> None:
+    from steersman.scaffold.image.attachments import PROVENANCE, SBOM, Inputs, bill_of_materials, provenance
     from steersman.scaffold.image.base import read_base
     from steersman.scaffold.image.build import Recipe, build, epoch_from
     from steersman.scaffold.image.layout import Layout, opened
@@ -80,8 +84,20 @@ def _build(base: Path, out: Path, wanted: str) -> None:
     )
     with opened(base) as layout:
         found = read_base(layout, wanted)
-        layers = _layers(root, recipe, found, project.package)
-        digest = build(layout, layers, recipe, Layout(_emptied(out)))
+        python = _python_of(found)
+        packages = _packages(root, recipe, python)
+        layers = _layers(root, recipe, found, packages, project.package)
+        image = Layout(_emptied(out))
+        digest = build(layout, layers, recipe, image)
+        inputs = Inputs(
+            recipe=recipe,
+            base=layout.manifest_digest(wanted),
+            python=python,
+            packages=packages,
+            code=layers[-1].diff_id,
+        )
+    image.attach(SBOM, bill_of_materials(inputs))
+    image.attach(PROVENANCE, provenance(inputs, digest))
     click.echo(f"built {project.name}:{recipe.version} in {out}: {digest}")
 
 
@@ -102,15 +118,22 @@ def _python_of(found: "BaseImage") -> str:
     return found.python
 
 
-def _layers(root: Path, recipe: "Recipe", found: "BaseImage", package: str) -> list["Layer"]:
-    from steersman.scaffold.image.bytecode import with_bytecode
-    from steersman.scaffold.image.contents import CODE, needed_distributions, package_files, tree_files
-    from steersman.scaffold.image.layer import layer_of
+def _packages(root: Path, recipe: "Recipe", python: str) -> "list[Distribution]":
+    from steersman.scaffold.image.contents import needed_distributions
     from steersman.scaffold.image.markers import target_environment
     from steersman.scaffold.project import requirements_of
 
-    environment = target_environment(_python_of(found), recipe.platform)
-    packages = list(package_files(needed_distributions(requirements_of(root), environment)))
+    return needed_distributions(requirements_of(root), target_environment(python, recipe.platform))
+
+
+def _layers(
+    root: Path, recipe: "Recipe", found: "BaseImage", distributions: "list[Distribution]", package: str
+) -> list["Layer"]:
+    from steersman.scaffold.image.bytecode import with_bytecode
+    from steersman.scaffold.image.contents import CODE, package_files, tree_files
+    from steersman.scaffold.image.layer import layer_of
+
+    packages = list(package_files(distributions))
     code = list(tree_files(root / package, f"{CODE}/{package}"))
     _check_libraries([*packages, *code], found, recipe.platform)
     return [

@@ -1,13 +1,15 @@
 """`steer update`: merge the changes of the project template since the project was created."""
 
+import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from steersman.scaffold.template_record import Template, UpdatedFile
+    from steersman.scaffold.template_record import Template
     from steersman.scaffold.tree import Tree
 
 
@@ -31,16 +33,19 @@ def command(*, check: bool) -> None:
 
     tree = Tree(Path.cwd())
     base, new = _templates(tree)
-    files = updated_files(base, new, {name: tree.read(name) for name in {*base.files, *new.files}})
-    _reject_unresolved(tree, files)
+    _reject_older(base, new)
+    present = {name: tree.read(name) for name in sorted({*base.files, *new.files})}
+    _reject_unresolved(present)
+    files = updated_files(base, new, present)
+    written = [file for file in files if file.update not in (Update.LEFT_OUT, Update.KEPT)]
     if not check:
-        tree.put({file.name: file.text for file in files if file.update not in (Update.LEFT_OUT, Update.KEPT)})
+        tree.put({file.name: file.text for file in written})
         tree.put({RECORD: record_of(new)})
     for file in files:
         click.echo(f"{file.update.value:9} {file.name}{_REMARKS.get(file.update.name, '')}")
     conflicts = [file for file in files if file.update is Update.CONFLICT]
-    click.echo(_summary(base, new, len(files), len(conflicts), check=check))
-    if conflicts or (check and files):
+    click.echo(_summary(base, new, len(written), len(conflicts), check=check))
+    if conflicts or (check and written):
         sys.exit(1)
 
 
@@ -69,20 +74,35 @@ def _templates(tree: "Tree") -> "tuple[Template, Template]":
     return read_record(text), Template(__version__, project_files(project))
 
 
-def _reject_unresolved(tree: "Tree", files: "list[UpdatedFile]") -> None:
-    """Reject to merge into a file that has conflicts of an earlier update."""
+def _reject_older(base: "Template", new: "Template") -> None:
+    """Reject to go back to the template of an older Steersman."""
     from steersman.errors import ConfigError
 
-    for file in files:
-        if "<<<<<<< yours\n" in (tree.read(file.name) or ""):
-            raise ConfigError(
-                f"{file.name} has conflicts of an earlier update: resolve them first; nothing was changed"
-            )
+    if _number(base.version) > _number(new.version):
+        raise ConfigError(
+            f"the project was last updated with steersman {base.version}, and this is {new.version}: upgrade steersman "
+            "first; nothing was changed"
+        )
 
 
-def _summary(base: "Template", new: "Template", files: int, conflicts: int, *, check: bool) -> str:
-    if not files:
+def _number(version: str) -> list[int]:
+    """Return the numbers of a version, to compare it by."""
+    return [int(part) for part in re.findall(r"\d+", version)]
+
+
+def _reject_unresolved(present: Mapping[str, str | None]) -> None:
+    """Reject to go on while a file has conflicts of an earlier update."""
+    from steersman.errors import ConfigError
+
+    for name, text in present.items():
+        if "<<<<<<< yours\n" in (text or ""):
+            raise ConfigError(f"{name} has conflicts of an earlier update: resolve them first; nothing was changed")
+
+
+def _summary(base: "Template", new: "Template", written: int, conflicts: int, *, check: bool) -> str:
+    if not written:
         return f"The project is up to date with steersman {new.version}."
-    what = f"{files} file{'s differ' if files > 1 else ' differs'} from" if check else "Updated from"
-    end = f"; resolve {conflicts} conflict{'s' if conflicts > 1 else ''}" if conflicts and not check else ""
-    return f"{what} steersman {base.version} to {new.version}{end}."
+    if check:
+        return f"`steer update` would write {written} file{'s' if written > 1 else ''}; nothing was changed."
+    end = f"; resolve {conflicts} conflict{'s' if conflicts > 1 else ''}" if conflicts else ""
+    return f"Updated from steersman {base.version} to {new.version}{end}."

@@ -67,7 +67,8 @@ class HotLoops:
             return
         before = state.streak if by_itself else None
         if before is None or now - before.at > CALM:
-            before = WriteStreak()
+            state.streak = WriteStreak(dict.fromkeys(written, 1), now)
+            return
         state.streak = WriteStreak(
             {target: before.writes.get(target, 0) + 1 for target in written},
             now,
@@ -182,9 +183,9 @@ class SelfTriggers:
 
     def _is_by_itself(self, state: KeyState, request: ReconcileRequest) -> bool:
         """Return whether all causes are writes of this controller, or deletions of what the last run wrote."""
-        others = [cause for cause in request.causes if not self._is_own(cause)]
-        if not others:
-            return bool(request.causes)
-        if any(cause.type is not CauseType.DELETED for cause in others):
-            return False
-        return state.streak is not None and all(cause.target in state.streak.writes for cause in others)
+        for cause in request.causes:
+            if self._is_own(cause):
+                continue
+            if cause.type is not CauseType.DELETED or state.streak is None or cause.target not in state.streak.writes:
+                return False
+        return bool(request.causes)

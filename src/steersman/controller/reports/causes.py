@@ -47,7 +47,7 @@ class SpecChange(Struct, frozen=True, eq=False):
     @property
     def size(self) -> int:
         """Number of bytes of both states."""
-        return len(self.old.data) + len(self.new.data)
+        return len(self.old.content) + len(self.new.content)
 
     def fields(self, mask: Mask = str) -> tuple[FieldChange, ...]:
         """Return the fields in which the specs differ, at most a few."""

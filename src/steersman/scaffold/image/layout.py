@@ -16,6 +16,7 @@ from steersman.scaffold.image.layer import digest_of
 
 MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 CONFIG: Final = "application/vnd.oci.image.config.v1+json"
+EMPTY: Final = "application/vnd.oci.empty.v1+json"
 INDEX: Final = "application/vnd.oci.image.index.v1+json"
 REF_NAME: Final = "org.opencontainers.image.ref.name"
 INDEXES: Final = (INDEX, "application/vnd.docker.distribution.manifest.list.v2+json")
@@ -58,21 +59,31 @@ class Layout:
 
     def only(self) -> JsonObject:
         """Return the descriptor of the only image of a layout."""
-        found = self.index().get("manifests") or []
+        found = [one for one in self.index().get("manifests") or () if not _is_attachment(one)]
         if len(found) != 1 or found[0].get("mediaType") not in MANIFESTS:
             raise ConfigError(f"{self.root} must contain one image to be pushed, not {len(found)}")
         descriptor: JsonObject = found[0]
         return descriptor
 
+    def attachments(self) -> list[JsonObject]:
+        """Return the descriptors of the documents that are attached to images."""
+        return [one for one in self.index().get("manifests") or () if _is_attachment(one)]
+
     def manifest(self, platform: str) -> JsonObject:
         """Return the manifest for a platform such as ``linux/amd64``."""
+        return self.document(self.manifest_digest(platform))
+
+    def manifest_digest(self, platform: str) -> str:
+        """Return the digest of the manifest for a platform."""
         descriptor = self._find(self.index(), platform, _DEPTH)
         if descriptor is None:
             raise ConfigError(f"{self.root} has no image for {platform}")
-        return self.document(descriptor["digest"])
+        return str(descriptor["digest"])
 
     def _find(self, index: JsonObject, platform: str, depth: int) -> JsonObject | None:
         for descriptor in index.get("manifests") or ():
+            if _is_attachment(descriptor):
+                continue
             if descriptor.get("mediaType") in INDEXES and depth:
                 found = self._find(self.document(descriptor["digest"]), platform, depth - 1)
                 if found is not None:
@@ -103,10 +114,31 @@ class Layout:
         (self.root / "index.json").write_bytes(json_bytes(index))
         (self.root / "oci-layout").write_bytes(json_bytes({"imageLayoutVersion": "1.0.0"}))
 
+    def attach(self, kind: str, document: JsonObject) -> None:
+        """Attach a document of a media type to the only image: a manifest that names the image as its subject."""
+        index, image = self.index(), self.only()
+        data, config = json_bytes(document), json_bytes({})
+        manifest = {
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "artifactType": kind,
+            "config": {"mediaType": EMPTY, "digest": self.put(config), "size": len(config)},
+            "layers": [{"mediaType": kind, "digest": self.put(data), "size": len(data)}],
+            "subject": {name: image[name] for name in ("mediaType", "digest", "size")},
+        }
+        content = json_bytes(manifest)
+        descriptor = {"mediaType": MANIFEST, "artifactType": kind, "digest": self.put(content), "size": len(content)}
+        index["manifests"] = [*index["manifests"], descriptor]
+        (self.root / "index.json").write_bytes(json_bytes(index))
+
     def _path(self, digest: str) -> Path:
         if not _DIGEST.fullmatch(digest):
             raise ConfigError(f"{self.root}: {digest!r} is not a sha256 digest")
         return self.root / "blobs" / "sha256" / digest.partition(":")[2]
+
+
+def _is_attachment(descriptor: JsonObject) -> bool:
+    return "artifactType" in descriptor
 
 
 def json_bytes(document: JsonObject) -> bytes:

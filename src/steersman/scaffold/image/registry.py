@@ -12,7 +12,7 @@ from steersman.errors import ConfigError, RegistryError
 from steersman.json_types import JsonObject
 from steersman.protocol.http import Request, Response
 from steersman.scaffold.image.layer import digest_of
-from steersman.scaffold.image.layout import INDEXES, MANIFEST, MANIFESTS, Layout
+from steersman.scaffold.image.layout import INDEX, INDEXES, MANIFEST, MANIFESTS, Layout, json_bytes
 from steersman.scaffold.image.reference import Reference
 from steersman.transport.auth.secret import Secret
 from steersman.transport.config import Anonymous, Authentication, ClusterConfig, Token
@@ -45,19 +45,44 @@ class Registry:
         self._login = _Login(Anonymous(), login)
 
     async def push(self, layout: Layout, tell: Callable[[str], None]) -> str:
-        """Push the only image of a layout under the reference's tag; return its digest."""
-        descriptor = layout.only()
+        """Push the only image of a layout under the reference's tag, then what is attached to it; return its digest."""
+        image = layout.only()
+        await self._push_manifest(layout, image, self._reference.tag, tell)
+        for attachment in layout.attachments():
+            answer = await self._push_manifest(layout, attachment, attachment["digest"], tell)
+            if not answer.header("oci-subject"):
+                await self._list_referrer(image, attachment)
+        return str(image["digest"])
+
+    async def _push_manifest(
+        self, layout: Layout, descriptor: JsonObject, name: str, tell: Callable[[str], None]
+    ) -> Response:
         data = layout.blob(descriptor["digest"])
         manifest = json.loads(data)
         for blob in (*manifest["layers"], manifest["config"]):
             await self._push_blob(layout.blob(blob["digest"]), tell)
-        path = f"/v2/{self._reference.repository}/manifests/{quote(self._reference.tag)}"
-        answer = await self._send(Request("PUT", path, {"content-type": descriptor["mediaType"]}, data))
-        self._expect(answer, _CREATED)
-        digest = digest_of(data)
-        if answer.header("docker-content-digest", digest) != digest:
+        answer = await self._put_manifest(name, descriptor["mediaType"], data)
+        if answer.header("docker-content-digest", descriptor["digest"]) != descriptor["digest"]:
             raise RegistryError(f"{self._reference}: the registry keeps something else than what was sent")
-        return digest
+        return answer
+
+    async def _put_manifest(self, name: str, kind: str, data: bytes) -> Response:
+        path = f"/v2/{self._reference.repository}/manifests/{quote(name, safe=':')}"
+        answer = await self._send(Request("PUT", path, {"content-type": kind}, data))
+        self._expect(answer, _CREATED)
+        return answer
+
+    async def _list_referrer(self, image: JsonObject, attachment: JsonObject) -> None:
+        """List an attachment where clients look for it in registries that do not know referrers: in an index by tag."""
+        tag = str(image["digest"]).replace(":", "-")
+        path = f"/v2/{self._reference.repository}/manifests/{tag}"
+        answer = await self._send(Request("GET", path, {"accept": INDEX}))
+        if answer.status != _MISSING:
+            self._expect(answer, _OK)
+        others = _document(answer).get("manifests") or [] if answer.status == _OK else []
+        kept = [one for one in others if one.get("digest") != attachment["digest"]]
+        index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [*kept, attachment]}
+        await self._put_manifest(tag, INDEX, json_bytes(index))
 
     async def pull(self, layout: Layout, platform: str) -> None:
         """Write the image for a platform into an empty layout; whatever is read is checked against its digest."""

@@ -51,7 +51,6 @@ KINDS = (
         "MutatingAdmissionPolicy",
         defaults=default_policy,
         validation="admission_registration.policy_validation:mutating_policy_errors",
-        warnings="admission_registration.policy_validation:mutating_policy_warnings",
         counts_generations=True,
     ),
     BuiltinKind(

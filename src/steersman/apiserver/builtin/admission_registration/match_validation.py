@@ -16,7 +16,13 @@ _MOST_CONDITIONS = 64
 
 
 def expression_errors(
-    text: str, field: str, result: str = "bool", *, has_params: bool = False, has_variables: bool = False
+    text: str,
+    field: str,
+    result: str = "bool",
+    *,
+    has_params: bool = False,
+    has_variables: bool = False,
+    makes_patches: bool = False,
 ) -> Errors:
     """Validate a CEL expression: it must compile, and evaluate to the type ``result`` unless that is empty."""
     # CEL takes time to import, and few tests write policies.
@@ -25,11 +31,11 @@ def expression_errors(
 
     names = ["object", "oldObject", "request", "namespaceObject", "authorizer"]
     names += ["params"] * has_params + ["variables"] * has_variables
-    checked = CheckedExpression(text, dict.fromkeys(names, DYN))
+    checked = CheckedExpression(text, dict.fromkeys(names, DYN), makes_patches=makes_patches)
     if checked.root is None:
         return [invalid(field, text, f"compilation failed: {checked.problem}")]
     given = checked.root.type
-    if not result or given.kind is Kind.DYN or str(given) == result:
+    if not result or (given.kind is Kind.DYN and not makes_patches) or str(given) == result:
         return []
     return [invalid(field, text, f"must evaluate to {result} but got {given}")]
 

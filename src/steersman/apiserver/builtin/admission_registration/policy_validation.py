@@ -14,7 +14,7 @@ from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import qualified_errors, required_name, subdomain_errors
 from steersman.golang.empty_values import same_content
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import Errors, duplicate, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, FieldError, duplicate, forbidden, invalid, not_supported, required
 from steersman.validation.names import kind_faults, path_segment_faults
 
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
@@ -23,6 +23,9 @@ _NOTHING = "validations or auditAnnotations must contain at least one item"
 _EXCLUSIVE = "name and selector are mutually exclusive"
 _MOST_ANNOTATIONS = 20
 _PATCHES = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
+#: What an expression of each kind must evaluate to.
+_RESULTS = {"ApplyConfiguration": "Object", "JSONPatch": "list(JSONPatch)"}
+_MUTABLE = ("*", "CONNECT", "CREATE", "UPDATE")
 _REINVOCATIONS = ("IfNeeded", "Never")
 
 
@@ -40,7 +43,8 @@ def policy_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> 
     return errors + _annotation_errors(notes, obj, "spec.auditAnnotations")
 
 
-def _common_errors(spec: JsonObject) -> Errors:
+def _common_errors(spec: JsonObject, operation_errors: Sequence[FieldError] = ()) -> Errors:
+    """Validate what both kinds of policies have; errors about operations come after those about their rules."""
     errors = choice_errors(spec, "failurePolicy", FAILURE_POLICIES, "spec")
     if spec.get("paramKind") is not None:
         errors += _param_kind_errors(spec["paramKind"], "spec.paramKind")
@@ -51,6 +55,7 @@ def _common_errors(spec: JsonObject) -> Errors:
         errors += match_resources_errors(match, "spec.matchConstraints")
         if not match.get("resourceRules"):
             errors.append(required("spec.matchConstraints.resourceRules"))
+    errors += operation_errors
     has_params = spec.get("paramKind") is not None
     errors += condition_errors(spec.get("matchConditions") or (), "spec.matchConditions", has_params=has_params)
     for index, variable in enumerate(spec.get("variables") or ()):
@@ -69,11 +74,12 @@ def _param_kind_errors(kind: JsonObject, path: str) -> Errors:
     return errors + [invalid(f"{path}.kind", name, fault) for fault in kind_faults(name)]
 
 
-def _compiled(text: str, field: str, spec: JsonObject, result: str) -> Errors:
+def _compiled(text: str, field: str, spec: JsonObject, result: str, *, makes_patches: bool = False) -> Errors:
     return expression_errors(
         text,
         field,
         result,
+        makes_patches=makes_patches,
         has_params=spec.get("paramKind") is not None,
         has_variables=bool(spec.get("variables")),
     )
@@ -134,11 +140,11 @@ def mutating_policy_errors(obj: JsonObject, old: JsonObject | None, subresource:
     spec = obj.get("spec") or {}
     if subresource == "status" or (old is not None and same_content(spec, old.get("spec"))):
         return []
-    errors = _common_errors(spec)
+    errors = _common_errors(spec, _mutable_operation_errors(spec.get("matchConstraints"), "spec.matchConstraints"))
     if not spec.get("mutations"):
         errors.append(required("spec.mutations", "mutations must contain at least one item"))
     for index, mutation in enumerate(spec.get("mutations") or ()):
-        errors += _mutation_errors(mutation, f"spec.mutations[{index}]")
+        errors += _mutation_errors(mutation, spec, f"spec.mutations[{index}]")
     policy = spec.get("reinvocationPolicy") or ""
     if not policy:
         errors.append(required("spec.reinvocationPolicy"))
@@ -147,7 +153,18 @@ def mutating_policy_errors(obj: JsonObject, old: JsonObject | None, subresource:
     return errors
 
 
-def _mutation_errors(mutation: JsonObject, path: str) -> Errors:
+def _mutable_operation_errors(match: JsonObject | None, path: str) -> Errors:
+    """Reject operations that have no object to change."""
+    rules = (match or {}).get("resourceRules") or ()
+    return [
+        not_supported(f"{path}.resourceRules.operations", operation, _MUTABLE)
+        for rule in rules
+        for operation in rule.get("operations") or ()
+        if operation not in _MUTABLE
+    ]
+
+
+def _mutation_errors(mutation: JsonObject, spec: JsonObject, path: str) -> Errors:
     kind = mutation.get("patchType") or ""
     if not kind:
         return [required(f"{path}.patchType")]
@@ -158,10 +175,17 @@ def _mutation_errors(mutation: JsonObject, path: str) -> Errors:
         given = mutation.get(name)
         if patch == kind and given is None:
             errors.append(required(f"{path}.{name}", f"must be specified when patchType is {kind}"))
+        elif patch == kind:
+            errors += _patch_errors(given, spec, kind, f"{path}.{name}.expression")
         elif patch != kind and given is not None:
             text = f"must not be specified when patchType is {kind}"
             errors.append(invalid(f"{path}.{name}", f"{{{name}}}", text))
     return errors
+
+
+def _patch_errors(patch: JsonObject | None, spec: JsonObject, kind: str, field: str) -> Errors:
+    text = ((patch or {}).get("expression") or "").strip()
+    return _compiled(text, field, spec, _RESULTS[kind], makes_patches=True) if text else [required(field)]
 
 
 def policy_binding_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
@@ -187,7 +211,8 @@ def policy_binding_errors(obj: JsonObject, old: JsonObject | None, subresource: 
 def mutating_policy_binding_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
     """Validate a MutatingAdmissionPolicyBinding."""
     del old, subresource
-    return _binding_errors(obj.get("spec") or {})
+    spec = obj.get("spec") or {}
+    return _binding_errors(spec) + _mutable_operation_errors(spec.get("matchResources"), "spec.matchResources")
 
 
 def _binding_errors(spec: JsonObject) -> Errors:
@@ -211,9 +236,3 @@ def _param_ref_errors(reference: JsonObject, path: str) -> Errors:
     elif action not in ("Deny", "Allow"):
         errors.append(not_supported(f"{path}.parameterNotFoundAction", action, ["Deny", "Allow"]))
     return errors
-
-
-def mutating_policy_warnings(obj: JsonObject, old: JsonObject | None) -> list[str]:
-    """Return a warning for a new object, because this server stores the kind without acting on it."""
-    del obj
-    return ["this server does not evaluate MutatingAdmissionPolicies"] if old is None else []

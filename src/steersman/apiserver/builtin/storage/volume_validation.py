@@ -9,19 +9,50 @@ from steersman.apiserver.builtin.common.node_selectors import node_selector_erro
 from steersman.apiserver.builtin.common.quantities import positive_errors
 from steersman.apiserver.builtin.storage.claim_validation import CLASS_ANNOTATION, VOLUME_MODES, access_mode_errors
 from steersman.golang.empty_values import same_content
+from steersman.golang.text import GoStruct
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import Errors, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, forbidden, invalid, not_supported, required, too_long
+from steersman.validation.names import subdomain_faults
 
 _MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
 _RECLAIM = ("Delete", "Recycle", "Retain")
 _IMMUTABLE = "field is immutable"
 _STORAGE = "storage"
+_LONGEST_DRIVER = 63
+_CSI_SECRETS = (
+    "controllerPublishSecretRef",
+    "controllerExpandSecretRef",
+    "nodePublishSecretRef",
+    "nodeExpandSecretRef",
+)
+#: Labels of nodes that may be replaced by their successors in the affinity of an existing volume.
+_RENAMED_LABELS = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+}
 
 
 def _host_path(source: JsonObject, path: str) -> Errors:
     if not source.get("path"):
         return [required(f"{path}.path")]
     return backstep_errors(source["path"], f"{path}.path")
+
+
+def _csi(source: JsonObject, path: str) -> Errors:
+    driver = source.get("driver") or ""
+    errors: Errors = [] if driver else [required(f"{path}.driver")]
+    if len(driver) > _LONGEST_DRIVER:
+        errors.append(too_long(f"{path}.driver", _LONGEST_DRIVER))
+    errors += [invalid(f"{path}.driver", driver, fault) for fault in subdomain_faults(driver.lower())]
+    if not source.get("volumeHandle"):
+        errors.append(required(f"{path}.volumeHandle"))
+    for name in _CSI_SECRETS:
+        if (secret := source.get(name)) is not None:
+            errors += requires("name", "namespace")(secret, f"{path}.{name}")
+    return errors
 
 
 #: In the order in which Kubernetes validates them.
@@ -47,7 +78,7 @@ _SOURCES: dict[str, Callable[[JsonObject, str], Errors]] = {
     "scaleIO": requires("gateway", "system", "volumeName"),
     "local": requires("path"),
     "storageos": requires(),
-    "csi": requires("driver", "volumeHandle"),
+    "csi": _csi,
 }
 
 
@@ -78,7 +109,7 @@ def volume_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> 
 def _capacity_errors(capacity: JsonObject | None) -> Errors:
     errors: Errors = [] if capacity else [required("spec.capacity")]
     if list(capacity or ()) != [_STORAGE]:
-        errors.append(not_supported("spec.capacity", capacity or None, [_STORAGE]))
+        errors.append(not_supported("spec.capacity", capacity, [_STORAGE]))
     for name, text in (capacity or {}).items():
         errors += positive_errors(text, f"spec.capacity[{name}]")
     return errors
@@ -90,8 +121,6 @@ def _affinity_errors(spec: JsonObject) -> Errors:
         return node_selector_errors(wanted, "spec.nodeAffinity.required")
     if spec.get("nodeAffinity") is not None:
         return [required("spec.nodeAffinity.required", "must specify required node constraints")]
-    if spec.get("local") is not None:
-        return [required("spec.nodeAffinity", "Local volume requires node affinity")]
     return []
 
 
@@ -100,6 +129,8 @@ def _source_errors(spec: JsonObject) -> Errors:
     if not found:
         return [required("spec", "must specify a volume type")]
     errors = _SOURCES[found[0]](spec[found[0]], f"spec.{found[0]}")
+    if found[0] == "local" and (spec.get("nodeAffinity") or {}).get("required") is None:
+        errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
     return errors + [forbidden(f"spec.{name}", "may not specify more than 1 volume type") for name in found[1:]]
 
 
@@ -112,9 +143,36 @@ def _immutable_field_errors(spec: JsonObject, old: JsonObject) -> Errors:
         errors.append(forbidden(field, text))
     if spec.get("volumeMode") != old.get("volumeMode"):
         errors.append(invalid("volumeMode", spec.get("volumeMode"), _IMMUTABLE))
-    if old.get("nodeAffinity") is not None and not same_content(spec.get("nodeAffinity"), old["nodeAffinity"]):
-        errors.append(invalid("spec.nodeAffinity", spec.get("nodeAffinity"), _IMMUTABLE))
-    return errors
+    return errors + _changed_affinity_errors(spec.get("nodeAffinity"), old.get("nodeAffinity"))
+
+
+def _changed_affinity_errors(affinity: JsonObject | None, old: JsonObject | None) -> Errors:
+    """Reject a change of an existing affinity, except from a beta label to its successor."""
+    if old is None or same_content(affinity, old) or same_content(affinity, _with_new_labels(old)):
+        return []
+    return [invalid("nodeAffinity", _shown(affinity), f"{_IMMUTABLE}, except for updating from beta label to GA")]
+
+
+def _shown(affinity: JsonObject | None) -> GoStruct | None:
+    if affinity is None:
+        return None
+    wanted = affinity.get("required")
+    return GoStruct(Required=None if wanted is None else internal_form("NodeSelector", wanted))
+
+
+def _with_new_labels(affinity: JsonObject) -> JsonObject:
+    terms = (affinity.get("required") or {}).get("nodeSelectorTerms") or ()
+    renamed = [
+        {
+            **term,
+            "matchExpressions": [
+                {**need, "key": _RENAMED_LABELS.get(need.get("key", ""), need.get("key", ""))}
+                for need in term.get("matchExpressions") or ()
+            ],
+        }
+        for term in terms
+    ]
+    return {"required": {"nodeSelectorTerms": renamed}}
 
 
 def volume_warnings(obj: JsonObject, old: JsonObject | None) -> list[str]:
