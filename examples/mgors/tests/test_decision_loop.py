@@ -414,7 +414,8 @@ class Loop:
         members = self.model.members
         needed = pods_needed(self.model.observe(wanted, revision).situation, members=wanted, running=len(members))
         while len(members) < needed:
-            members.append(self._disks.pop(len(members), None) or Member(len(members), revision))
+            number = len(members)
+            members.append(self._disks.pop(number) if number in self._disks else Member(number, revision))
             members[-1].restart(2)
         for one in members[needed:]:
             listing = [other.host for other in members if other.is_primary and _lists(other, one)]
