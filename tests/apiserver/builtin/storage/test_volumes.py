@@ -73,3 +73,14 @@ async def test_the_topologies_of_a_class_are_validated() -> None:
         "allowedTopologies[1].matchLabelExpressions[0].key",
         "allowedTopologies[1].matchLabelExpressions",
     }
+
+
+async def test_a_class_of_attributes_has_parameters_that_do_not_change() -> None:
+    """Volumes that were made with them would differ from their class."""
+    api, path = Api(), "/apis/storage.k8s.io/v1/volumeattributesclasses"
+    rejected = await api.ask("POST", path, {"metadata": {"name": "v"}, "driverName": "x.dev"})
+    assert rejected["message"].endswith("parameters: Required value: must contain at least one key/value pair")
+    made = {"metadata": {"name": "v"}, "driverName": "x.dev", "parameters": {"a": "1"}}
+    assert (await api.send("POST", path, made)).status == 201
+    rejected = await api.ask("PUT", f"{path}/v", {**made, "parameters": {"a": "2"}})
+    assert rejected["message"].endswith("parameters: Forbidden: updates to parameters are forbidden.")
