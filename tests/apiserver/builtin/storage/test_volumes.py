@@ -26,6 +26,9 @@ async def test_a_local_volume_needs_an_affinity_and_a_driver_a_valid_name() -> N
     assert await _causes(api, VOLUMES, _volume("a", local={"path": "/mnt"})) == [
         ("spec.nodeAffinity", "Required value: Local volume requires node affinity")
     ]
+    assert await _causes(api, VOLUMES, _volume("a", local={"path": "/mnt"}, nodeAffinity={})) == [
+        ("spec.nodeAffinity.required", "Required value: must specify required node constraints")
+    ]
     both = _volume("b", local={"path": "/mnt"}, hostPath={"path": "/data"})
     assert [field for field, _ in await _causes(api, VOLUMES, both)] == ["spec.local"]
     assert [field for field, _ in await _causes(api, VOLUMES, _volume("c", csi={"driver": "X_"}))] == [
