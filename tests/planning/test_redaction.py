@@ -12,6 +12,7 @@ from steersman.golang.yaml_writer import write_yaml
 from steersman.history.redaction import SecretMemory
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.objects.codec import encode_json
+from steersman.planning import PlanOptions
 from steersman.planning.changes import Place
 from steersman.planning.document import plan_document
 from steersman.planning.redaction import Redaction
@@ -95,6 +96,30 @@ async def rejected(ctx: Context[Vault], secret: Secret) -> Exception:
 async def ignored() -> None:
     """Raise: a plan makes no external write."""
     raise AssertionError("it is made")
+
+
+async def test_documents_mask_what_the_text_masks(cluster: Cluster) -> None:
+    """Whole objects, also proposed ones, have neither passwords of fields nor those in URLs."""
+    operator = Operator("vaults")
+
+    @operator.reconciler(Vault, owns=[ConfigMap])
+    async def reconcile(_vault: Vault, ctx: Context[Vault]) -> None:
+        data = {"password": "rootpw123", "url": "mongodb://root:rootpw123@h", "plain": "shown"}
+        await ctx.apply(ConfigMap(meta("copy"), data=data))
+
+    await cluster.install(Vault)
+    await cluster.client.create(Vault(meta("a")))
+    proposed = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "mine"},
+        "data": {"token": "rootpw123", "url": "mongodb://root:rootpw123@h"},
+    }
+    plan = await cluster.plan(operator, options=PlanOptions(proposed=(proposed,)))
+    document = plan_document(plan)
+    assert "rootpw123" not in json.dumps(document)
+    change = next(one for one in document["objects"][0]["changes"] if one["kind"] == "ConfigMap")
+    assert change["after"]["data"] == {"password": "<secret>", "url": "mongodb://<secret>@h", "plain": "shown"}
 
 
 def test_a_copy_has_the_hash_of_the_original() -> None:

@@ -3,8 +3,8 @@
 from steersman.history.differences import field_changes
 from steersman.history.records import FieldChange, ObjectName, Result
 from steersman.objects.codec import encode_json
-from steersman.planning.comparison import compare, comparison_text
-from steersman.planning.document import plan_document, read_objects
+from steersman.planning.comparison import compare, compare_plans, comparison_document, comparison_text
+from steersman.planning.document import ReadPlan, plan_document, read_objects, read_plan
 from steersman.planning.plan import Action, Change, Plan, PlannedObject, SkippedCall, of_definitions
 from steersman.planning.text import plan_text
 
@@ -124,7 +124,7 @@ def test_a_comparison_names_what_only_one_version_does() -> None:
     """Uids and times are different in any two plans, and no difference between versions."""
     old = planned("a", change(Action.CREATE, "ConfigMap", "a", None, {"data": {"v": "1"}, "metadata": {"uid": "1"}}))
     new = planned("a", change(Action.CREATE, "ConfigMap", "a", None, {"data": {"v": "2"}, "metadata": {"uid": "2"}}))
-    found = compare([new, planned("b")], [old, planned("b")])
+    found = compare_plans(plan_of(new, planned("b")), ReadPlan((old, planned("b"))))
     assert comparison_text(found, "../old").splitlines() == [
         "CustomPod default/a",
         "  only in ../old:",
@@ -134,6 +134,47 @@ def test_a_comparison_names_what_only_one_version_does() -> None:
         "1 object is planned differently. Nothing was written.",
     ]
     assert compare([old], [old]) == ()
+
+
+def test_a_comparison_names_calls_that_only_one_version_makes() -> None:
+    """A version that announces to another system does more than one that does not, also without any change."""
+    calls = (SkippedCall("https://dns.example.com", "POST"), SkippedCall("redis", "set the master", 2))
+    one, two = planned("a", calls=calls), planned("a", calls=calls[:1])
+    found = compare_plans(plan_of(one), read_plan(plan_document(plan_of(two))))
+    assert [line.only_here for line in found.differences] == [("not called: redis, set the master (2 times)",)]
+    assert found.exit_code == 2
+    assert compare_plans(plan_of(one), read_plan(plan_document(plan_of(one)))).differences == ()
+
+
+def test_a_comparison_says_what_it_does_not_know() -> None:
+    """Notes of both plans, what was left out, and why both fail: all this is no difference, but must be read."""
+    failed = planned("a", result=Result.FAILED, message="KeyError: 'x'")
+    here = Plan(operators=("o",), objects=(failed,), notes=("not here",), left_out=3, has_side_effects=True)
+    there = Plan(operators=("o",), objects=(failed,), notes=("not there",))
+    found = compare_plans(here, read_plan(plan_document(there)))
+    written = "Nothing was written by the plan, see the notes."
+    assert comparison_text(found, "../old").splitlines() == [
+        "CustomPod default/a",
+        "  in both: ! KeyError: 'x'",
+        f"The operator here and the one in ../old fail in the same way (3 left out). {written}",
+        "Note: not here.",
+        "Note, in ../old: not there.",
+    ]
+    assert found.exit_code == 1
+    document = comparison_document(found, "../old")
+    name = {"kind": "CustomPod", "namespace": "default", "name": "a"}
+    assert document["failures"] == [{"object": name, "message": "KeyError: 'x'"}]
+    assert (document["notesHere"], document["notesThere"]) == (["not here"], ["not there"])
+    assert document["summary"]["leftOut"] == 3
+
+
+def test_the_images_of_a_new_object_are_shown() -> None:
+    """Those of its containers, however deep they are."""
+    spec = {
+        "template": {"spec": {"containers": [{"name": "a", "image": "app:1"}], "initContainers": [{"image": "i:2"}]}}
+    }
+    made = change(Action.CREATE, "Deployment", "a", None, {"spec": spec})
+    assert "  + Deployment a  app:1, i:2" in plan_text(plan_of(planned("a", made)))
 
 
 def test_an_object_that_only_one_version_creates_is_one_line() -> None:

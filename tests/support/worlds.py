@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from steersman.client.client import Client
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background, wait_ready
-from steersman.history.differences import without_bookkeeping
+from steersman.history.differences import without_bookkeeping, without_confidential
 from steersman.history.records import ObjectName
 from steersman.json_types import JsonObject
 from steersman.kinds.apps_v1 import Deployment, StatefulSet
@@ -67,9 +67,15 @@ def _read_by(operator: Operator) -> list[type[KubeObject]]:
 
 
 def done(before: World, after: World) -> Differences:
-    """Return what changed between two worlds."""
+    """Return what changed between two worlds, masked like a plan: passwords and tokens are not shown there."""
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    return _comparable([(before.get(name), after.get(name)) for name in names])
+    return _comparable([(_masked(before.get(name)), _masked(after.get(name))) for name in names])
+
+
+def _masked(document: JsonObject | None) -> JsonObject | None:
+    if document is None or document["kind"] == "Secret":
+        return document
+    return without_confidential(document)
 
 
 def planned(plan: Plan) -> Differences:

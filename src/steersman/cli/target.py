@@ -76,6 +76,8 @@ def _imported(name: str, parameter: str) -> ModuleType:
         return import_module(name)
     except SteersmanError:
         raise
+    except SystemExit as error:
+        raise _wrong(f"cannot import {name!r}: it ends the process by sys.exit({error.code!r})", parameter) from error
     except Exception as error:
         what = f"{type(error).__name__}: {error}" if not isinstance(error, ModuleNotFoundError) else str(error)
         raise _wrong(f"cannot import {name!r}: {what}{_place(error)}", parameter) from error

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 #: The default field manager.
 FIELD_MANAGER = "steersman"
+#: Called before a client opens a connection; a plan raises here, because the writes of such a client would be real.
+before_connecting: list[Callable[[], None]] = []
 #: Shared, because nearly every read uses these options.
 _NEWEST = GetOptions()
 
@@ -90,6 +92,8 @@ class Client(WriteVerbs):
     @asynccontextmanager
     async def connect_to(cls, config: ClusterConfig, *, field_manager: str = FIELD_MANAGER) -> AsyncIterator[Self]:
         """Connect to the cluster of a configuration."""
+        for check in before_connecting:
+            check()
         clock = RealClock()
         transport = HttpTransport(config, clock=clock)
         try:

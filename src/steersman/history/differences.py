@@ -118,6 +118,20 @@ def value_text(value: Any, mask: Mask = str) -> str:
     return _cut(without_credentials(mask(_encode(value).decode())), _VALUE)
 
 
+def without_confidential(document: JsonObject) -> JsonObject:
+    """Return a document as `value_text` shows its values, but uncut: without passwords, tokens and credentials."""
+    hidden: JsonObject = _without_credentials(_without_confidential(document, _DEEPEST))
+    return hidden
+
+
+def _without_credentials(value: Any) -> Any:
+    if value.__class__ is dict:
+        return {name: _without_credentials(one) for name, one in value.items()}
+    if value.__class__ is list:
+        return [_without_credentials(one) for one in value]
+    return without_credentials(value) if value.__class__ is str else value
+
+
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 

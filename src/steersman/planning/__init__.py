@@ -14,7 +14,7 @@ when every reconciler has come to rest.
 
 Start with ``planner``, which runs the controllers to rest. ``transport`` sorts the requests, ``writes`` decides who
 judges a write, ``shadow`` holds the copy, ``cascade`` deletes what a deleted owner leaves behind, ``read_only`` is the
-last line of defence, ``services`` answers for other systems, ``connections`` notes what drivers connect to,
+last line of defence, ``services`` answers for other systems, ``side_effects`` notes what drivers connect to,
 ``redaction`` hides the contents of Secrets, ``plan`` is the result, ``text`` and ``document`` show it.
 
 What a planner cannot know

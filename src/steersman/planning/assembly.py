@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from steersman.history.differences import field_changes, without_bookkeeping
+from steersman.history.differences import field_changes, without_bookkeeping, without_confidential
 from steersman.history.records import FieldChange, ObjectName
 from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
@@ -86,9 +86,14 @@ class Assembly:
             fields=_fields(action, old or {}, new or {}, is_secret=is_secret),
             is_cascade=place in log.cascades,
             judged_locally=log.judged_locally.get(place, ""),
-            before=b"" if old is None else encode_json(old),
-            after=b"" if new is None else encode_json(new),
+            before=b"" if old is None else encode_json(_shown(old, is_secret=is_secret)),
+            after=b"" if new is None else encode_json(_shown(new, is_secret=is_secret)),
         )
+
+
+def _shown(document: JsonObject, *, is_secret: bool) -> JsonObject:
+    """Return an object as it is shown: by the rule of its fields, and a Secret with the hashes that it has already."""
+    return document if is_secret else without_confidential(document)
 
 
 def _fields(action: Action, old: JsonObject, new: JsonObject, *, is_secret: bool) -> tuple[FieldChange, ...]:

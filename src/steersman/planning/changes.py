@@ -53,6 +53,8 @@ class ChangeLog:
         #: Number of changes so far, by the run that made them and of all.
         self.counts: dict[RunOf | None, int] = {}
         self.total = 0
+        #: The object that each run changed last.
+        self.latest: dict[RunOf | None, Place] = {}
         #: Objects that were deleted because their owners were.
         self.cascades: set[Place] = set()
         #: Objects with a write that the live server did not judge, and why.
@@ -70,6 +72,7 @@ class ChangeLog:
         self.runs.setdefault(place, {})[run] = None
         self.counts[run] = self.counts.get(run, 0) + 1
         self.total += 1
+        self.latest[run] = place
         if event.type == "DELETED":
             self.removed.append(record.uid)
 

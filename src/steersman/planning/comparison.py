@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from steersman.history.records import FieldChange, ObjectName
 from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
-from steersman.planning.plan import Action, Change, PlannedObject
-from steersman.planning.text import SIGNS, created_text
+from steersman.planning.document import ReadPlan, name_document
+from steersman.planning.plan import Action, Change, Plan, PlannedObject, of_definitions
+from steersman.planning.text import SIGNS, call_text, created_text, nothing_written
 
 _Key: TypeAlias = tuple[str, ObjectName]
 #: Fields of one change that are shown.
@@ -36,6 +37,48 @@ class Difference(Struct, frozen=True):
     only_there: tuple[str, ...]
 
 
+class Comparison(Struct, frozen=True, kw_only=True):
+    """What two versions do differently, and what the reader of that has to know."""
+
+    differences: tuple[Difference, ...] = ()
+    #: Objects for which both versions fail in the same way, and how.
+    failures: tuple[tuple[ObjectName, str], ...] = ()
+    #: Whether the plan of either version is incomplete.
+    is_incomplete: bool = False
+    notes_here: tuple[str, ...] = ()
+    notes_there: tuple[str, ...] = ()
+    left_out: int = 0
+    has_side_effects: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of `steer plan --against`: 0 no differences, 2 differences, 1 if a plan is incomplete."""
+        if self.is_incomplete:
+            return 1
+        return 2 if self.differences else 0
+
+
+def compare_plans(here: Plan, there: ReadPlan) -> Comparison:
+    """Return what two versions do differently."""
+    ours = (*here.objects, *of_definitions(here.changes))
+    differences = compare(ours, there.objects)
+    failing = {(one.controller, one.object): _failure(one) for one in map(comparable, ours) if one.is_failure}
+    both = [
+        (one.object, failure)
+        for one in map(comparable, there.objects)
+        if (failure := _failure(one)) and failing.get((one.controller, one.object)) == failure
+    ]
+    return Comparison(
+        differences=differences,
+        failures=tuple(both),
+        is_incomplete=bool(failing) or any(one.is_failure for one in there.objects),
+        notes_here=here.notes,
+        notes_there=there.notes,
+        left_out=max(here.left_out, there.left_out),
+        has_side_effects=here.has_side_effects or there.has_side_effects,
+    )
+
+
 def compare(here: Iterable[PlannedObject], there: Iterable[PlannedObject]) -> tuple[Difference, ...]:
     """Return the objects that two versions treat differently, without values that differ from plan to plan."""
     ours, theirs = _by_object(here), _by_object(there)
@@ -57,11 +100,30 @@ def _by_object(plan: Iterable[PlannedObject]) -> dict[_Key, tuple[PlannedObject,
     return found
 
 
-def comparison_text(differences: tuple[Difference, ...], there: str) -> str:
+def comparison_text(found: Comparison, there: str) -> str:
     """Return the differences of two plans as people read them; ``there`` is the folder of the other version."""
-    if not differences:
-        return f"The operator here and the one in {there} do the same."
-    return "\n".join(_lines(differences, there))
+    return "\n".join(_lines(found, there))
+
+
+def comparison_document(found: Comparison, there: str) -> JsonObject:
+    """Return the differences of two plans as a JSON document."""
+    return {
+        "against": there,
+        "summary": {
+            "differences": len(found.differences),
+            "failures": len(found.failures),
+            "leftOut": found.left_out,
+            "isIncomplete": found.is_incomplete,
+            "hasSideEffects": found.has_side_effects,
+        },
+        "differences": [
+            {"object": name_document(one.object), "onlyHere": list(one.only_here), "onlyThere": list(one.only_there)}
+            for one in found.differences
+        ],
+        "failures": [{"object": name_document(name), "message": message[2:]} for name, message in found.failures],
+        "notesHere": list(found.notes_here),
+        "notesThere": list(found.notes_there),
+    }
 
 
 def comparable(one: PlannedObject) -> PlannedObject:
@@ -84,6 +146,7 @@ def comparable(one: PlannedObject) -> PlannedObject:
     return replace(
         one,
         message=text(one.message),
+        calls=tuple(replace(call, description=text(call.description)) for call in one.calls),
         changes=tuple(
             replace(
                 change,
@@ -133,15 +196,31 @@ def _drawn_secrets(changes: Iterable[Change]) -> dict[str, str]:
     }
 
 
-def _lines(differences: tuple[Difference, ...], there: str) -> Iterator[str]:
-    for one in differences:
+def _lines(found: Comparison, there: str) -> Iterator[str]:
+    for one in found.differences:
         yield str(one.object)
         for label, lines in ((f"in {there}", one.only_there), ("here", one.only_here)):
             if lines:
                 yield f"  only {label}:"
                 yield from (f"    {line}" for line in lines)
-    count = len(differences)
-    yield f"{count:,} {'object is' if count == 1 else 'objects are'} planned differently. Nothing was written."
+    for name, failure in found.failures:
+        yield str(name)
+        yield f"  in both: {failure}"
+    yield _summary(found, there)
+    yield from (f"Note: {note}." for note in found.notes_here)
+    yield from (f"Note, in {there}: {note}." for note in found.notes_there if note not in found.notes_here)
+
+
+def _summary(found: Comparison, there: str) -> str:
+    count = len(found.differences)
+    left_out = f" ({found.left_out:,} left out)" if found.left_out else ""
+    if count:
+        said = f"{count:,} {'object is' if count == 1 else 'objects are'} planned differently{left_out}."
+    elif found.failures:
+        said = f"The operator here and the one in {there} fail in the same way{left_out}."
+    else:
+        said = f"The operator here and the one in {there} do the same{left_out}."
+    return f"{said} {nothing_written(has_side_effects=found.has_side_effects)}"
 
 
 def _only(ones: tuple[PlannedObject, ...], others: tuple[PlannedObject, ...], key: _Key) -> tuple[str, ...]:
@@ -158,8 +237,14 @@ def _only(ones: tuple[PlannedObject, ...], others: tuple[PlannedObject, ...], ke
             lines += [line for line in own if line not in known[_identity(change)]]
         else:
             lines += _change_lines(change, name.namespace)
-    failures = {_failure(one) for one in others}
-    return (*lines, *(text for one in ones if (text := _failure(one)) and text not in failures))
+    known_ends = {end for one in others for end in _ends(one)}
+    return (*lines, *(end for one in ones for end in _ends(one) if end not in known_ends))
+
+
+def _ends(one: PlannedObject) -> list[str]:
+    """Return what else is done for an object, as lines: calls that are not made, and a failure."""
+    calls = [f"not called: {call_text(call)}" for call in one.calls]
+    return [*calls, *filter(None, [_failure(one)])]
 
 
 def _failure(one: PlannedObject) -> str:

@@ -77,9 +77,20 @@ class PlannedController(Controller[K]):
         #: Objects that did not come to rest.
         self.restless: set[ObjectKey] = set()
 
+    @property
+    def stored_as(self) -> str:
+        """Name under which a server stores objects of the reconciled kind."""
+        resource = self.reconciler.resource
+        return f"{resource.plural}.{resource.gvk.group}".rstrip(".")
+
     def run_of(self, key: ObjectKey) -> RunOf:
         """Return the name of an object's runs."""
         return RunOf(self._number, self.reconciler.name, ObjectName(self.reconciler.resource.gvk.kind, *key))
+
+    def last_changed(self, key: ObjectKey) -> str:
+        """Return the object that the runs of a key changed last, with the name of its resource; empty for none."""
+        place = self._log.latest.get(self.run_of(key))
+        return "" if place is None else f"{place.resource} {place.namespace}/{place.name}".replace(" /", " ")
 
     def ended(self, reconcile: Reconcile) -> None:
         """Record the end of a run."""

@@ -1,5 +1,7 @@
 """A plan as a JSON document, for programs and for comparing two versions of an operator."""
 
+from typing import NamedTuple
+
 from steersman.history.records import FieldChange, ObjectName, Result
 from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
@@ -17,6 +19,7 @@ def plan_document(plan: Plan) -> JsonObject:
             "writesWithoutEffect": sum(one.count for one in plan.no_ops),
             "failures": len(plan.failures),
             "isEmpty": plan.is_empty,
+            "hasSideEffects": plan.has_side_effects,
             "seconds": round(plan.seconds, 3),
         },
         "proposed": list(map(_change, plan.proposed)),
@@ -30,11 +33,11 @@ def plan_document(plan: Plan) -> JsonObject:
 def _object(one: PlannedObject) -> JsonObject:
     return _present(
         {
-            **_name(one.object),
+            **name_document(one.object),
             "controller": one.controller,
             "result": one.result.value,
             "message": one.message,
-            "waitsFor": None if one.waits_for is None else _name(one.waits_for),
+            "waitsFor": None if one.waits_for is None else name_document(one.waits_for),
             "runs": one.runs,
             "isAtRest": one.is_at_rest,
             "changes": list(map(_change, one.changes)),
@@ -49,7 +52,7 @@ def _change(change: Change) -> JsonObject:
         {
             "action": change.action.value,
             "apiVersion": change.api_version,
-            **_name(change.object),
+            **name_document(change.object),
             "fields": [_present(one._asdict()) for one in change.fields],
             "isCascade": change.is_cascade,
             "judgedLocally": change.judged_locally,
@@ -64,10 +67,11 @@ def _call(call: SkippedCall) -> JsonObject:
 
 
 def _no_op(writes: NoOpWrites) -> JsonObject:
-    return {**_name(writes.object), "count": writes.count, "isReverted": writes.is_reverted}
+    return {**name_document(writes.object), "count": writes.count, "isReverted": writes.is_reverted}
 
 
-def _name(name: ObjectName) -> JsonObject:
+def name_document(name: ObjectName) -> JsonObject:
+    """Return kind, namespace and name of an object."""
     return _present({"kind": name.kind, "namespace": name.namespace, "name": name.name})
 
 
@@ -76,13 +80,37 @@ def _present(document: JsonObject) -> JsonObject:
     return {key: value for key, value in document.items() if value not in ("", None)}
 
 
+class ReadPlan(NamedTuple):
+    """What a document says about a plan, such as one that another version of the operator printed."""
+
+    #: The planned objects and CRDs.
+    objects: tuple[PlannedObject, ...] = ()
+    notes: tuple[str, ...] = ()
+    left_out: int = 0
+    has_side_effects: bool = False
+
+
+def read_plan(document: JsonObject) -> ReadPlan:
+    """Return what a document says about a plan; one of an older version may lack some of it."""
+    summary = document.get("summary") or {}
+    return ReadPlan(
+        read_objects(document),
+        tuple(document.get("notes") or ()),
+        summary.get("leftOut", 0),
+        summary.get("hasSideEffects", False),
+    )
+
+
 def read_objects(document: JsonObject) -> tuple[PlannedObject, ...]:
-    """Return the planned objects and CRDs of a document, such as one that another version of the operator printed."""
+    """Return the planned objects and CRDs of a document."""
     objects = tuple(
         PlannedObject(
             controller=one["controller"],
             object=_read_name(one),
             changes=tuple(map(_read_change, one["changes"])),
+            calls=tuple(
+                SkippedCall(call["system"], call["description"], call["count"]) for call in one.get("notCalled", ())
+            ),
             result=Result(one["result"]),
             message=one.get("message", ""),
             runs=one["runs"],

@@ -105,6 +105,8 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     calls: tuple[SkippedCall, ...] = ()
     #: What the plan could not take into account.
     notes: tuple[str, ...] = ()
+    #: Whether an operator did something by itself that may have written, see the notes.
+    has_side_effects: bool = False
     #: Number of objects that were left out because of a limit.
     left_out: int = 0
     seconds: float = 0.0
@@ -139,6 +141,10 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.failures:
             return 1
         return 0 if self.is_empty else 2
+
+    def __repr__(self) -> str:
+        # For the message of an assertion that failed.
+        return f"<Plan of {', '.join(self.operators)}\n{self}\n>"
 
     def __str__(self) -> str:
         from steersman.planning.text import plan_text  # noqa: PLC0415 - circular import: the text is made from a plan

@@ -24,10 +24,11 @@ from steersman.clock import Clock
 from steersman.concurrency import background
 from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions, EventKind
+from steersman.controller.recording.secret_learning import SecretLearningTransport
 from steersman.controller.run.pause import PAUSED, pause_of
 from steersman.errors import ConfigError, Forbidden, NotFound, SteersmanError, WaitTimeout
 from steersman.history.history import History, HistoryLimits
-from steersman.history.records import Reconcile, Result
+from steersman.history.records import Result
 from steersman.history.redaction import SecretMemory
 from steersman.informer.informer import Informer
 from steersman.informer.informers import Informers
@@ -41,13 +42,14 @@ from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.planning.assembly import Assembly, counted
 from steersman.planning.changes import Place, RunOf
-from steersman.planning.connections import foreign_connections
 from steersman.planning.controller import PlannedController
 from steersman.planning.plan import Change, NoOpWrites, Plan, PlannedObject, SkippedCall
+from steersman.planning.proposal import write_proposal
 from steersman.planning.read_only import ReadOnlyTransport
 from steersman.planning.redaction import Redaction
 from steersman.planning.services import PlannedServices, RecordedCall
 from steersman.planning.shadow import DEFINITION_RESOURCE, Shadow
+from steersman.planning.side_effects import no_own_clients, side_effects
 from steersman.planning.transport import PlanningTransport
 from steersman.planning.writes import PlannedWrites
 from steersman.protocol.http import Request
@@ -66,6 +68,8 @@ _STUCK_LOOKS = 2000
 #: The field manager of proposed changes.
 _PROPOSER: Final = "steer-plan"
 _NOT_FOUND: Final = 404
+#: Number of objects that a note names.
+_NAMED: Final = 3
 _JSON: Final = {"accept": "application/json"}
 _ONLY_LISTENERS = HistoryLimits(per_object=1, records=1)
 
@@ -97,8 +101,8 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
     resume: bool = False
     #: Seconds that caches get to sync.
     sync_timeout: float = 120.0
-    #: Note the servers that drivers of the operator's own connect to; not under uvloop.
-    notes_connections: bool = False
+    #: Note servers that the operator connects to by itself, and programs that it starts; not under uvloop.
+    notes_side_effects: bool = False
     #: Seconds that one run may take: one that waits for what never happens in a plan must end.
     run_timeout: float = 60.0
     #: Makes the hashes of Secrets comparable between two plans; random if empty.
@@ -125,12 +129,13 @@ async def make_plan(  # noqa: PLR0913 - the collaborators of a plan, by name
     services: HttpServices | None = None,
     pause: Callable[[], Awaitable[None]] | None = None,
     on_progress: Progress = lambda *_: None,
+    redaction: Redaction | None = None,
 ) -> Plan:
     """Return what operators would do to the cluster behind a transport, without doing it.
 
-    ``pause`` lets other tasks run while a fake clock stands still; by default a few milliseconds pass. Raises
-    ``ConfigError`` for an operator that declares that it cannot be planned, and the server's error if a kind cannot be
-    read.
+    ``pause`` lets other tasks run while a fake clock stands still; by default a few milliseconds pass. ``redaction``
+    learns the Secrets of the plan, so that the caller can mask what the operator logs. Raises ``ConfigError`` for an
+    operator that declares that it cannot be planned, and the server's error if a kind cannot be read.
     """
     for operator in operators:
         if operator.not_planned:
@@ -143,6 +148,7 @@ async def make_plan(  # noqa: PLR0913 - the collaborators of a plan, by name
         services=services,
         pause=pause,
         on_progress=on_progress,
+        redaction=redaction or Redaction(SecretMemory(), (options or PlanOptions()).hash_key),
     )
     return await planner.run()
 
@@ -160,6 +166,7 @@ class _Planner:
         services: HttpServices | None,
         pause: Callable[[], Awaitable[None]] | None,
         on_progress: Progress,
+        redaction: Redaction,
     ) -> None:
         self._operators = tuple(operators)
         self._options = options
@@ -168,8 +175,9 @@ class _Planner:
         doubles = {url: one for operator in operators for url, one in operator.planned_services.items()}
         self._services = PlannedServices(services or self._closed_services or HttpServices(clock), clock, doubles)
         self._live = ReadOnlyTransport(transport)
+        self._redaction = redaction
+        #: What runs know, as in the real operator: a run masks in what it writes only Secrets that it has read.
         self._secrets = SecretMemory()
-        self._redaction = Redaction(self._secrets, options.hash_key)
         self._definitions = definitions_of(_custom_kinds(operators))
         self._shadow = Shadow(self._live, clock=clock, definitions=[one.content for one in self._definitions])
         self._shadow.on_object = self._redaction.learn
@@ -178,6 +186,8 @@ class _Planner:
         self._connection = ApiConnection(self._transport, clock, Randomness())
         self._controllers: list[PlannedController[Any]] = []
         self._notes: dict[str, None] = {}
+        #: What the operators did by themselves.
+        self._side_effects: dict[str, None] = {}
         self._left_out: set[tuple[int, ObjectKey]] = set()
         self._pause = pause if pause is not None else lambda: clock.sleep(_REST_PAUSE)
         #: Whether the clock is stopped, so that no timeout ends a run that waits for it.
@@ -192,10 +202,10 @@ class _Planner:
                 stack.push_async_callback(self._closed_services.close)
             stack.push_async_callback(self._services.close)
             stack.push_async_callback(self._transport.close)
-            await self._check_namespaces()
             if self._options.definitions:
                 await self._plan_definitions()
             await self._propose()
+            await self._check_namespaces()
             informers = Informers(self._connection)
             self._controllers = [
                 self._controller(number, operator, reconciler, informers)
@@ -204,12 +214,15 @@ class _Planner:
             self._note_what_is_left_out()
             await stack.enter_async_context(background(informers.run(), name="informers"))
             await self._sync()
-            connected = stack.enter_context(foreign_connections()) if self._options.notes_connections else {}
+            stack.enter_context(no_own_clients(lambda number: self._declared()[number][0].name))
+            if self._options.notes_side_effects:
+                self._side_effects = stack.enter_context(side_effects())
             await stack.enter_async_context(background(self._run_controllers(), name="controllers"))
             await self._rest()
             self._check_names()
-        for server in connected:
-            self._notes[f"the operator connected to {server} by itself: what it writes there is not in the plan"] = None
+            self._note_consequences()
+        for what in self._side_effects:
+            self._notes[f"the operator {what} by itself: what this writes is not in the plan"] = None
         return self._plan(self._clock.monotonic() - started)
 
     async def _plan_definitions(self) -> None:
@@ -233,7 +246,7 @@ class _Planner:
         namespace = self._options.proposed_namespace
         client = Client(self._transport, namespace=namespace, field_manager=_PROPOSER, clock=self._clock)
         for document in self._options.proposed:
-            await _write(client, Unstructured(decode_json(encode_json(document))))
+            await write_proposal(client, Unstructured(decode_json(encode_json(document))))
         if self._options.resume:
             for kind in dict.fromkeys(reconciler.kind for _, reconciler in self._declared()):
                 await _resume(client, kind, self._options.namespaces, self._clock)
@@ -248,7 +261,8 @@ class _Planner:
         self, number: int, operator: Operator, reconciler: Reconciler[Any], informers: Informers
     ) -> PlannedController[Any]:
         history = History(_ONLY_LISTENERS)
-        client = Client(self._transport, field_manager=operator.name, clock=self._clock)
+        transport = SecretLearningTransport(self._transport, self._secrets)
+        client = Client(transport, field_manager=operator.name, clock=self._clock)
         options = ControllerOptions(
             client=client,
             informers=informers,
@@ -290,9 +304,12 @@ class _Planner:
         return choose
 
     async def _check_namespaces(self) -> None:
-        """Raise ``ConfigError`` for a namespace that does not exist; one that may not be read is taken to exist."""
+        """Raise ``ConfigError`` for a namespace that neither exists nor is proposed.
+
+        One that may not be read is taken to exist.
+        """
         for name in self._options.namespaces:
-            answer = await self._live.request(Request("GET", f"/api/v1/namespaces/{quote(name, safe='')}", _JSON))
+            answer = await self._transport.request(Request("GET", f"/api/v1/namespaces/{quote(name, safe='')}", _JSON))
             if answer.status == _NOT_FOUND:
                 raise ConfigError(f"namespace {name!r} does not exist")
 
@@ -314,6 +331,26 @@ class _Planner:
         """Return the labels and namespaces that are planned, as the end of a sentence."""
         labels = f" with labels {self._options.selector}" if self._options.selector else ""
         return labels + (f" in namespace {' or '.join(self._options.namespaces)}" if self._options.namespaces else "")
+
+    def _note_consequences(self) -> None:
+        """Note changes of objects that are reconciled, too, but were not chosen: what follows from them is unknown."""
+        options = self._options
+        if not (options.objects or options.selector or options.limit or options.namespaces):
+            return
+        changed = [place for place in self._shadow.log.before if self._shadow.record(place) is not None]
+        unplanned = {
+            f"{controller.reconciler.resource.gvk.kind} {place.namespace}/{place.name}".replace(" /", " ")
+            for controller in self._controllers
+            for place in changed
+            if place.resource == controller.stored_as and ObjectKey(place.namespace, place.name) not in controller.last
+        }
+        if unplanned:
+            names = sorted(unplanned)
+            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            self._notes[
+                "not planned, because only some objects were chosen: what the operator does in answer to the changes "
+                f"of {', '.join(names[:_NAMED])}{more}"
+            ] = None
 
     def _note_what_is_left_out(self) -> None:
         for operator in self._operators:
@@ -409,6 +446,7 @@ class _Planner:
             proposed=assembly.proposed(),
             calls=counted(self._services.calls, redaction),
             notes=tuple(map(redaction.masked, self._notes)),
+            has_side_effects=bool(self._side_effects),
             left_out=len(self._left_out),
             seconds=seconds,
         )
@@ -430,14 +468,22 @@ def _planned(
         calls=calls,
         no_ops=tuple(no_ops),
         result=Result.DONE if last is None else last.result,
-        message="" if last is None else _reason(last),
+        message=_reason(controller, key),
         waits_for=None if last is None else last.next.waits_for,
         runs=controller.run_counts_by_key.get(key, 0),
         is_at_rest=not controller.is_restless(key),
     )
 
 
-def _reason(reconcile: Reconcile) -> str:
+def _reason(controller: PlannedController[Any], key: ObjectKey) -> str:
+    """Return why the plan of an object is incomplete, or why its last run did not succeed."""
+    reconcile = controller.last.get(key)
+    if controller.is_restless(key):
+        return f"does not come to rest: still changes {controller.last_changed(key) or 'something'}"
+    if reconcile is None:
+        return ""
+    if reconcile.message == TimeoutError.__name__:
+        return f"TimeoutError: the reconcile takes more than {controller.reconciler.options.timeout:g} s"
     if reconcile.reason and reconcile.message and not reconcile.message.startswith(reconcile.reason):
         return f"{reconcile.reason}: {reconcile.message}"
     return reconcile.message or reconcile.reason
@@ -458,19 +504,6 @@ def _names_of(reconciler: Reconciler[Any]) -> frozenset[str]:
     resource = reconciler.resource
     names = (resource.gvk.kind.lower(), resource.plural, resource.singular, *resource.short_names)
     return frozenset({*names, f"{resource.plural}.{resource.gvk.group}"})
-
-
-async def _write(client: Client, obj: Unstructured) -> None:
-    """Create an object, replace the existing one by an edited one, or apply a text without a version."""
-    found = await client.try_get(obj.gvk, obj.name, obj.namespace or None) if obj.name else None
-    if found is None:
-        obj.metadata.pop("resourceVersion", None)
-        await client.create(obj)
-    elif obj.resource_version:
-        obj.metadata["resourceVersion"] = found.resource_version
-        await client.replace(obj)
-    else:
-        await client.apply(obj, force=True)
 
 
 async def _resume(client: Client, kind: type[KubeObject], namespaces: tuple[str, ...], clock: Clock) -> None:

@@ -60,7 +60,7 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
     if plan.no_ops:
         yield _no_ops(plan.no_ops)
     for call in plan.calls:
-        yield f"Not called: {_call(call)}."
+        yield f"Not called: {call_text(call)}."
     yield from (f"Note: {note}." for note in plan.notes)
 
 
@@ -78,8 +78,13 @@ def summary(plan: Plan) -> str:
     objects = _number(len(plan.objects), "object")
     return (
         f"{objects}{left_out} planned in {plan.seconds:.1f} s: {', '.join(counts)}{hidden}{failed}. "
-        "Nothing was written."
+        f"{nothing_written(has_side_effects=plan.has_side_effects)}"
     )
+
+
+def nothing_written(*, has_side_effects: bool) -> str:
+    """Return the sentence that a plan ends with; what the operator did by itself may have written something."""
+    return "Nothing was written by the plan, see the notes." if has_side_effects else "Nothing was written."
 
 
 def _no_ops(no_ops: tuple[NoOpWrites, ...]) -> str:
@@ -94,8 +99,7 @@ def _no_ops(no_ops: tuple[NoOpWrites, ...]) -> str:
 def _object(one: PlannedObject, style: Style) -> Iterator[str]:
     end = _end(one)
     if not one.changes and not end:
-        calls = "" if one.calls else "  no changes"
-        yield f"{one.object}{calls}"
+        yield f"{one.object}  {'only calls to other systems' if one.calls else 'no changes'}"
         return
     yield str(one.object)
     yield from _changes(one.changes, one.object.namespace, style)
@@ -106,7 +110,7 @@ def _object(one: PlannedObject, style: Style) -> Iterator[str]:
 def _end(one: PlannedObject) -> str:
     """Return how the last run ended, if not with success."""
     if not one.is_at_rest:
-        return f"does not come to rest: still changes something after {one.runs} runs"
+        return f"{one.message or 'does not come to rest: still changes something'} after {one.runs} runs"
     match one.result:
         case Result.DONE:
             return ""
@@ -184,8 +188,21 @@ def created_text(change: Change) -> list[str]:
     keys = {*(document.get("data") or {}), *(document.get("binaryData") or {})}
     if keys:
         return [_number(len(keys), "key")]
-    images = [one.after for one in change.fields if one.path.endswith(".image")]
-    return [", ".join(dict.fromkeys(images))] if images else []
+    images = list(dict.fromkeys(_images(document)))
+    return [", ".join(images)] if images else []
+
+
+def _images(value: object) -> Iterator[str]:
+    """Yield the images of the containers in an object, at any depth."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "image" and isinstance(inner, str):
+                yield inner
+            else:
+                yield from _images(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _images(inner)
 
 
 def _field(change: FieldChange) -> str:
@@ -194,7 +211,8 @@ def _field(change: FieldChange) -> str:
     return f"{change.path}  {change.before} → {change.after or '(removed)'}"
 
 
-def _call(call: SkippedCall) -> str:
+def call_text(call: SkippedCall) -> str:
+    """Return a call that was not made."""
     if call.description in _METHODS:
         return f"{_number(call.count, 'request')} to {call.system} ({call.description})"
     times = f" ({call.count} times)" if call.count > 1 else ""

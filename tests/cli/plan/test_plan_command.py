@@ -111,7 +111,7 @@ def test_two_versions_are_compared(tmp_path: Path) -> None:
     shutil.copytree(Path.cwd(), other)
     same = steer("plan", "--against", str(other))
     assert same.exit_code == 0, same.output
-    assert same.stdout == f"The operator here and the one in {other} do the same.\n"
+    assert same.stdout == f"The operator here and the one in {other} do the same. Nothing was written.\n"
     reconciler = other / "fleet/reconcilers/ship_reconciler.py"
     reconciler.write_text(_RECONCILER.replace('"one"', '"two"'), encoding="utf-8")
     found = steer("plan", "--against", str(other))
@@ -178,6 +178,7 @@ def test_an_image_that_cannot_be_planned_here_is_rejected(tmp_path: Path) -> Non
     for name, said in (
         (str(out.root), "has Python 3.4, and this is 3."),
         (str(tmp_path / "base"), "only an image that runs 'steer run MODULE:OPERATOR' can be planned"),
+        ("../ghost", "--against: there is no folder and no archive ../ghost"),
         ("ghost", "is neither a folder nor an archive, and as an image 'ghost' names no registry"),
     ):
         found = steer("plan", "--against", name)
@@ -215,6 +216,8 @@ def test_a_file_is_planned_as_if_it_were_applied(tmp_path: Path) -> None:
         (["--no-such-option"], "No such option"),
         (["ship"], "'ship' is not KIND/NAME"),
         (["no.such.module:operator"], "cannot import"),
+        (["./fleet/main.py:operator"], "is a file: pass the module, such as fleet.main:operator"),
+        (["clusterrole/odd:a:b"], "clusterrole/odd:a:b: the operator does not reconcile 'clusterrole'"),
         (["--context", "nowhere"], "nowhere"),
         (["-l", "a in"], "a in"),
         (["-n", "nowhere"], "namespace 'nowhere' does not exist"),
@@ -254,3 +257,34 @@ def test_deploy_shows_the_plan_before_it_asks() -> None:
     assert "+ ConfigMap a  1 key" in refused.stdout
     assert "nothing was changed" in refused.stderr
     assert "deployment" not in kubectl("get", "deployments", "-A", "-o", "name")
+
+
+def test_a_failing_plan_is_not_deployed(ships: Path) -> None:
+    """``--yes`` answers a question that is asked for a complete plan; no traceback shows what the operator read."""
+    reconciler = ships / "fleet/reconcilers/ship_reconciler.py"
+    failing = _RECONCILER.replace(
+        "    await ctx.apply", "    print(REGION)\n    raise RuntimeError(REGION)\n    await ctx.apply"
+    )
+    text = failing.replace("from steersman import", "import os\n\nfrom steersman import", 1)
+    text = text.replace("\n\n@operator", "\nREGION = os.environ.get('REGION', 'UNSET')\n\n\n@operator", 1)
+    reconciler.write_text(text, encoding="utf-8")
+    settings = ships / "pyproject.toml"
+    more = '[tool.steersman]\nwatch = ["default"]\nenv = {REGION = "eu"}\n'
+    settings.write_text(settings.read_text(encoding="utf-8").replace("[tool.steersman]\n", more, 1), encoding="utf-8")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "fleet"]:
+        del sys.modules[name]  # as it was before it was edited
+    found = steer("deploy", "--image", "fleet:1", "--plan", "--no-wait", "--yes")
+    assert found.exit_code == 1, found.output
+    assert "fails: RuntimeError: eu" in found.stdout
+    assert "deploy without --plan" in found.stderr
+    assert "Traceback" not in found.output
+    assert "deployment" not in kubectl("get", "deployments", "-A", "-o", "name")
+
+
+def test_a_module_that_ends_the_process_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 0 would say that there is nothing to do."""
+    (tmp_path / "ends_at_once.py").write_text("import sys\nsys.exit(0)\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = steer("plan", "ends_at_once:operator")
+    assert found.exit_code == 1, found.output
+    assert "cannot import 'ends_at_once': it ends the process by sys.exit(0)" in found.stderr

@@ -135,6 +135,28 @@ def test_more_replicas_than_shards_are_rejected() -> None:
         all_objects(Operator("fleet", shards=2), Shape(image="i", namespace="n", replicas=3))
 
 
+@pytest.mark.parametrize(
+    ("shards", "replicas", "message"),
+    [
+        (0, 1, "--processes=4 needs an operator with shards: declare Operator('fleet', shards=N)"),
+        (8, 3, "3 replicas of 4 processes cannot all work on them: set replicas to 2 or less"),
+    ],
+)
+def test_processes_need_shards_and_roles_for_each(shards: int, replicas: int, message: str) -> None:
+    """Without declared shards the role has no Leases for slots: every process would be forbidden to start."""
+    shape = Shape(image="i", namespace="n", replicas=replicas, args=("--processes", "4"))
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        all_objects(Operator("fleet", shards=shards), shape)
+
+
+def test_a_drain_evicts_one_replica_of_a_sharded_operator_at_a_time() -> None:
+    """Its shards move to the others; two evictions at once would leave more objects without a worker."""
+    shape = Shape(image="i", namespace="n", replicas=4, args=("--processes=2",))
+    objects = {one["kind"]: one for one in all_objects(Operator("fleet", shards=8), shape)}
+    assert objects["PodDisruptionBudget"]["spec"]["maxUnavailable"] == 1
+    assert objects["Deployment"]["spec"]["replicas"] == 4
+
+
 def test_a_namespaced_operator_has_no_cluster_permissions() -> None:
     """Roles instead of ClusterRoles, in those namespaces only, and the operator watches only them."""
     shape = Shape(image="a", namespace="fleet-system", watch=("red", "blue"))

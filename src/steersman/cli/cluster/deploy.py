@@ -10,6 +10,7 @@ from steersman.cli.parameters import SECONDS
 from steersman.cli.target import declared, image_option, operator_option
 
 if TYPE_CHECKING:
+    from steersman.cli.plan.deployment import Deployment
     from steersman.cli.target import Declared
     from steersman.client.client import Client
     from steersman.objects.resource import Unstructured
@@ -49,10 +50,20 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer deploy --image registry.example.com/custompod:1.1 --plan
     """
     access = Access(kubeconfig=kubeconfig, context=context, yes=yes, dry_run=dry_run)
-    run(_deploy(declared(target, image), access, timeout if wait else None, plan=plan))
+    patience = timeout if wait else None
+    if not plan:
+        run(_deploy(declared(target, image), access, patience))
+        return
+    from steersman.cli.plan.deployment import deployment_of
+
+    deployment = deployment_of(Path.cwd())
+    with deployment.variables_set():
+        run(_deploy(declared(target, image), access, patience, deployment))
 
 
-async def _deploy(found: "Declared", access: Access, patience: float | None, *, plan: bool) -> None:
+async def _deploy(
+    found: "Declared", access: Access, patience: float | None, planned: "Deployment | None" = None
+) -> None:
     from steersman.cli.cluster.applying import apply_all, forced_apply
     from steersman.cli.cluster.ownership import adapted, ensure_namespace
     from steersman.cli.cluster.rollout import RolloutWait
@@ -68,23 +79,29 @@ async def _deploy(found: "Declared", access: Access, patience: float | None, *, 
     name, namespace = found.operator.name, found.shape.namespace
     objects = [Unstructured(obj) for obj in all_objects(found.operator, found.shape)]
     what = f"deploy {found.shape.image} to namespace {namespace}"
-    async with access.connect(what, manager=name, ask=not plan) as client:
-        if plan:
-            await _show_plan(found, client)
-            access.confirm(context_decides=False)
+    async with access.connect(what, manager=name, ask=planned is None) as client:
+        if planned is not None:
+            await _confirm_plan(found, client, access, planned)
         objects = [obj for obj in objects if await _is_served(client, obj)]
         await apply_all(client, objects, dry_run=access.dry_run, write=write)
         if patience is not None and not access.dry_run:
             await RolloutWait(client, name, namespace, RealClock(), click.echo).run(patience)
 
 
-async def _show_plan(found: "Declared", client: "Client") -> None:
-    """Show what the operator would do once it is deployed."""
-    from steersman.cli.plan.plan import show
-    from steersman.clock import RealClock
-    from steersman.planning.planner import make_plan
+async def _confirm_plan(found: "Declared", client: "Client", access: Access, deployment: "Deployment") -> None:
+    """Show what the operator would do once it is deployed, and ask; no option confirms a plan with failures."""
+    from steersman.cli.plan.making import planned, show
+    from steersman.planning.planner import PlanOptions
 
-    show(await make_plan([found.operator], client.transport, clock=RealClock()))
+    options = PlanOptions(namespaces=deployment.watch, notes_side_effects=True)
+    plan = await planned([found.operator], client.transport, options, notes=deployment.notes)
+    show(plan)
+    if plan.failures and access.yes and not access.dry_run:
+        raise click.ClickException(
+            "nothing was changed: the plan has failures, and --yes does not confirm them; correct them, answer the "
+            "question without --yes, or deploy without --plan"
+        )
+    access.confirm(context_decides=False)
 
 
 async def _is_served(client: "Client", obj: "Unstructured") -> bool:

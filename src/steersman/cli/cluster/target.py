@@ -53,7 +53,8 @@ class Access:
         try:
             agreed = click.confirm("Continue?", err=True)
         except click.Abort:
-            raise click.ClickException("nothing was changed: no confirmation given; pass --yes or --context") from None
+            options = "--yes or --context" if context_decides else "--yes"
+            raise click.ClickException(f"nothing was changed: no confirmation given; pass {options}") from None
         if not agreed:
             raise click.ClickException("nothing was changed")
 

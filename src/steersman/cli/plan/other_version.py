@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from steersman.cli.plan.deployment import deployment_of
 from steersman.cli.target import project_target
 
 if TYPE_CHECKING:
-    from steersman.planning.plan import PlannedObject
+    from steersman.planning.document import ReadPlan
     from steersman.scaffold.image.layout import Layout
     from steersman.scaffold.image.reference import Reference
     from steersman.transport.config import Authentication
@@ -43,7 +44,7 @@ def hash_key(*, is_shared: bool) -> bytes:
     return bytes.fromhex(os.environ.get(_HASH_KEY, ""))
 
 
-def plan_of_other(against: str, arguments: Iterable[str], proposed: bytes = b"") -> "tuple[PlannedObject, ...]":
+def plan_of_other(against: str, arguments: Iterable[str], proposed: bytes = b"") -> "ReadPlan":
     """Return what the operator of a project or an image would do; it reads the proposed objects from its input."""
     folder = Path(against)
     if folder.is_dir() and not (folder / "oci-layout").is_file():
@@ -51,7 +52,7 @@ def plan_of_other(against: str, arguments: Iterable[str], proposed: bytes = b"")
     else:
         with _image(against) as layout, TemporaryDirectory(prefix="steersman-") as place:
             made = _run(_of_image(against, layout, Path(place)), arguments, proposed)
-    return _objects(against, made)
+    return _read(against, made)
 
 
 class _Other(NamedTuple):
@@ -67,7 +68,9 @@ class _Other(NamedTuple):
 def _of_project(project: Path) -> _Other:
     own = project / ".venv" / "bin" / "python"
     python = str(own.absolute()) if own.exists() else sys.executable
-    return _Other([python], project_target(project), project)
+    target = project_target(project, option="the folder of a project")
+    with deployment_of(project).variables_set():
+        return _Other([python], target, project, dict(os.environ))
 
 
 @contextmanager
@@ -75,6 +78,8 @@ def _image(name: str) -> "Iterator[Layout]":
     """Yield the layout of an image: a folder, an archive, or pulled from a registry."""
     from steersman.scaffold.image.layout import Layout, opened
 
+    if name.startswith((".", "/", "~")) and not Path(name).exists():
+        raise click.ClickException(f"--against: there is no folder and no archive {name}")
     if Path(name).exists():
         with opened(Path(name)) as layout:
             yield layout
@@ -141,14 +146,17 @@ def _run(other: _Other, arguments: Iterable[str], proposed: bytes) -> "subproces
     )
 
 
-def _objects(name: str, made: "subprocess.CompletedProcess[bytes]") -> "tuple[PlannedObject, ...]":
-    """Return the objects of a plan that another process printed."""
+def _read(name: str, made: "subprocess.CompletedProcess[bytes]") -> "ReadPlan":
+    """Return the plan that another process printed."""
     from steersman.errors import DecodeError
     from steersman.objects.codec import decode_json
-    from steersman.planning.document import read_objects
+    from steersman.planning.document import read_plan
 
+    # An older version does not keep apart what the operator prints: the plan is what comes last.
+    start = max(made.stdout.find(b"{\n"), 0)
     try:
-        return read_objects(decode_json(made.stdout))
+        return read_plan(decode_json(made.stdout[start:]))
     except DecodeError:
-        reason = made.stderr.decode(errors="replace").strip()
-        raise click.ClickException(f"{name} cannot be planned: {reason}") from None
+        reason = made.stderr.decode(errors="replace").strip().removeprefix("steer: ")
+        ended = f"its process ended with {made.returncode} and without a plan"
+        raise click.ClickException(f"{name} cannot be planned: {reason or ended}") from None

@@ -2,26 +2,25 @@
 
 import asyncio
 import sys
-from collections.abc import Awaitable
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Coroutine
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from steersman.cli.parameters import parse_object
+from steersman.cli.plan.deployment import Deployment, deployment_of
+from steersman.cli.plan.making import Where, planned, print_document, show
 from steersman.cli.plan.other_version import hash_key, plan_of_other
 from steersman.cli.target import load_operator
 
 if TYPE_CHECKING:
     from steersman.json_types import JsonObject
     from steersman.manager.operator import Operator
-    from steersman.planning.plan import Plan, PlannedObject
+    from steersman.planning.document import ReadPlan
+    from steersman.planning.plan import Plan
     from steersman.planning.planner import PlanOptions
-
-#: Objects between two lines of progress where the output is not a terminal.
-_OBJECTS_PER_LINE = 1000
 
 
 class _PlanCommand(click.Command):
@@ -101,31 +100,63 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer plan --as system:serviceaccount:custompod-system:custompod
     """
     from steersman.cli.target import project_target
-    from steersman.manager.process.logs import quiet_logs
     from steersman.planning.planner import PlanOptions
 
-    operators = [target for target in targets if ":" in target] or [project_target(option="MODULE:OPERATOR")]
+    operators = [target for target in targets if _is_operator(target)]
+    deployment = Deployment() if operators else deployment_of(Path.cwd())
+    operators = operators or [project_target(option="MODULE:OPERATOR")]
     options = PlanOptions(
-        namespaces=namespaces,
-        objects=tuple(parse_object(target) for target in targets if ":" not in target),
+        namespaces=namespaces or deployment.watch,
+        objects=tuple(parse_object(target) for target in targets if not _is_operator(target)),
         selector=selector,
         limit=limit or 0,
         proposed=_proposed(files),
         resume=resume,
         offline=offline,
-        notes_connections=True,
+        notes_side_effects=True,
         hash_key=hash_key(is_shared=against is not None),
     )
     where = Where(kubeconfig, context, user)
     # First, because its errors are those of a mistyped name.
     arguments = [*where.arguments(), *_arguments(options)]
-    others = plan_of_other(against, arguments, _list_of(options.proposed)) if against is not None else ()
-    with nullcontext() if verbose else quiet_logs():
-        plan = run(where.plan([load_operator(target) for target in operators], options))
-    if against is not None:
-        sys.exit(_compare(plan, against, others, output))
+    other = None if against is None else plan_of_other(against, arguments, _list_of(options.proposed))
+    with deployment.variables_set():
+        with redirect_stdout(sys.stderr):
+            loaded = [load_operator(target) for target in operators]
+        plan = _run(_plan(loaded, where, options, deployment.notes, verbose=verbose))
+    if against is not None and other is not None:
+        sys.exit(_compare(plan, against, other, output))
     show(plan, output)
     sys.exit(plan.exit_code)
+
+
+def _is_operator(target: str) -> bool:
+    """Return whether a target is MODULE:OPERATOR; the name of a ClusterRole may have colons, too."""
+    module, colon, _ = target.partition(":")
+    if colon and module.endswith(".py"):
+        dotted = module.removesuffix(".py").removeprefix("./").replace("/", ".")
+        raise click.UsageError(f"{target!r} is a file: pass the module, such as {dotted}:operator")
+    return bool(colon) and "/" not in module
+
+
+async def _plan(
+    operators: "list[Operator]", where: Where, options: "PlanOptions", notes: tuple[str, ...], *, verbose: bool
+) -> "Plan":
+    """Connect and return the plan of operators."""
+    from msgspec.structs import replace
+
+    async with where.connect() as (transport, namespace):
+        place = options.namespaces[0] if len(options.namespaces) == 1 else namespace
+        options = replace(options, proposed_namespace=place)
+        return await planned(operators, transport, options, notes=notes, verbose=verbose)
+
+
+def _run(work: "Coroutine[Any, Any, Plan]") -> "Plan":
+    """Run the asynchronous part of a plan; raise ``ClickException`` if the operator ends the process."""
+    try:
+        return asyncio.run(work)
+    except SystemExit as error:
+        raise click.ClickException(f"the operator ends the process by sys.exit({error.code!r})") from None
 
 
 def _proposed(files: tuple[str, ...]) -> "tuple[JsonObject, ...]":
@@ -152,44 +183,6 @@ def _list_of(objects: "tuple[JsonObject, ...]") -> bytes:
     return encode_json({"apiVersion": "v1", "kind": "List", "items": list(objects)}) if objects else b""
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
-    """The cluster that is planned."""
-
-    kubeconfig: Path | None
-    context: str | None
-    user: str | None = None
-
-    def arguments(self) -> list[str]:
-        """Return the options of the command that name this cluster."""
-        file = self.kubeconfig and self.kubeconfig.absolute()
-        named = {"--kubeconfig": file, "--context": self.context, "--as": self.user}
-        return [text for option, value in named.items() if value for text in (option, str(value))]
-
-    async def plan(self, operators: "list[Operator]", options: "PlanOptions") -> "Plan":
-        """Connect and make a plan, with a line of progress on the terminal."""
-        from msgspec.structs import replace
-
-        from steersman.clock import RealClock
-        from steersman.planning.planner import make_plan
-        from steersman.transport.auth.credentials import Impersonation
-        from steersman.transport.config import ClusterConfig
-        from steersman.transport.http.transport import HttpTransport
-
-        clock = RealClock()
-        config = ClusterConfig.load(self.kubeconfig, context=self.context)
-        if self.user:
-            config = replace(config, impersonation=Impersonation(user=self.user))
-        options = replace(options, proposed_namespace=config.namespace)
-        transport = HttpTransport(config, clock=clock)
-        progress = _Progress()
-        try:
-            return await make_plan(operators, transport, options, clock=clock, on_progress=progress.show)
-        finally:
-            progress.end()
-            await transport.close()
-
-
 def _arguments(options: "PlanOptions") -> list[str]:
     """Return the options of the command that choose what is planned."""
     chosen = [text for name in options.namespaces for text in ("--namespace", name)]
@@ -204,72 +197,13 @@ def _arguments(options: "PlanOptions") -> list[str]:
     return [*chosen, *(f"{kind}/{name}" for kind, name in options.objects)]
 
 
-def run(work: "Awaitable[Plan]") -> "Plan":
-    """Run the asynchronous part of a plan."""
-
-    async def main() -> "Plan":
-        return await work
-
-    return asyncio.run(main())
-
-
-def show(plan: "Plan", output: str = "text") -> None:
-    """Print a plan."""
-    from steersman.planning.document import plan_document
-    from steersman.planning.text import plan_text
-
-    if output == "text":
-        click.echo(plan_text(plan, lambda text, colour: click.style(text, fg=colour)))
-    else:
-        _print(plan_document(plan), output)
-
-
-def _print(document: "JsonObject", output: str) -> None:
-    if output == "json":
-        import json
-
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
-    else:
-        from steersman.golang.yaml_writer import write_yaml
-
-        click.echo(write_yaml([document]), nl=False)
-
-
-class _Progress:
-    """A line that counts planned objects: rewritten on a terminal, otherwise printed now and then."""
-
-    def __init__(self) -> None:
-        self._shown = 0
-        self._is_terminal = sys.stderr.isatty()
-
-    def show(self, done: int, known: int) -> None:
-        """Show the number of objects that were planned."""
-        if done == self._shown or (not self._is_terminal and done - self._shown < _OBJECTS_PER_LINE):
-            return
-        self._shown = done
-        line = f"planned {done:,} of {known:,} objects"
-        click.echo(f"\r\x1b[K{line}" if self._is_terminal else line, nl=not self._is_terminal, err=True)
-
-    def end(self) -> None:
-        """Remove the line."""
-        if self._is_terminal and self._shown:
-            click.echo("\r\x1b[K", nl=False, err=True)
-
-
-def _compare(plan: "Plan", against: str, others: "tuple[PlannedObject, ...]", output: str) -> int:
+def _compare(plan: "Plan", against: str, other: "ReadPlan", output: str) -> int:
     """Print what two versions do differently; return the exit code."""
-    from steersman.planning.comparison import compare, comparison_text
-    from steersman.planning.plan import of_definitions
+    from steersman.planning.comparison import compare_plans, comparison_document, comparison_text
 
-    differences = compare([*plan.objects, *of_definitions(plan.changes)], others)
+    found = compare_plans(plan, other)
     if output == "text":
-        click.echo(comparison_text(differences, against))
+        click.echo(comparison_text(found, against))
     else:
-        found = [
-            {"object": one.object._asdict(), "onlyHere": list(one.only_here), "onlyThere": list(one.only_there)}
-            for one in differences
-        ]
-        _print({"against": against, "differences": found}, output)
-    if plan.failures:
-        return 1
-    return 2 if differences else 0
+        print_document(comparison_document(found, against), output)
+    return found.exit_code

@@ -18,8 +18,8 @@ again, for as long as the provider lists the cluster.
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
@@ -79,11 +79,16 @@ class _Member:
     def check(self) -> str:
         """Return why this cluster is not ready; empty if it is."""
         manager = self.manager
-        if manager is None:
+        if manager is None or not manager.controllers:
             return self.problem or "not started yet"
-        failing = manager.readiness.failing()
-        reasons = [f"{check}: {reason}" for check, reason in failing.items()]
-        return "; ".join([*filter(None, [self.problem if failing else ""]), *reasons])
+        # Whether it leads is another question: a replica that waits for a lease is ready.
+        failing = manager.readiness.failing(exclude=["started"])
+        return "; ".join(f"{check}: {reason}" for check, reason in failing.items())
+
+    @property
+    def is_started(self) -> bool:
+        """Whether its controllers run."""
+        return self.manager is not None and not self.manager.readiness.failing()
 
 
 class Fleet:
@@ -120,6 +125,7 @@ class Fleet:
         #: Tasks of managers that stop.
         self._ending: dict[str, asyncio.Task[None]] = {}
         self.health, self.readiness = Checks(), Checks()
+        self.readiness.add("started", self._check_started)
         self.readiness.add("clusters", lambda: "" if self._is_known else "which clusters there are is not known yet")
         self._is_known = False
         self._registry = CollectorRegistry()
@@ -148,12 +154,16 @@ class Fleet:
                 await stack.enter_async_context(Server(app, clock=self._clock, listen=self._options.probes))
             for listen in self._options.history:
                 await self._serve_history(stack, listen)
-            tasks = await stack.enter_async_context(asyncio.TaskGroup())
+            tasks = await stack.enter_async_context(_tasks_that_never_fail())
             found = await stack.enter_async_context(aclosing(self._provider.clusters()))
             async for clusters in found:
                 self._adjust(tasks, clusters)
                 self._is_known = True
             await asyncio.get_running_loop().create_future()
+
+    def _check_started(self) -> str:
+        waiting = [name for name, member in self._members.items() if not member.is_started]
+        return f"not all controllers run yet in {', '.join(waiting)}" if waiting else ""
 
     async def _serve_history(self, stack: AsyncExitStack, listen: Listen) -> None:
         """Answer ``steer why``; operators that cannot listen work all the same."""
@@ -254,6 +264,16 @@ class FleetHistoryApp:
         else:
             text = f"the operator does not run in cluster {name[:100]!r}; it runs in {', '.join(managers) or 'none'}"
             exchange.respond(Response(404, _JSON, encode({"error": text})))
+
+
+@asynccontextmanager
+async def _tasks_that_never_fail() -> AsyncIterator[asyncio.TaskGroup]:
+    """Yield a group whose tasks do not raise: the failure of the block is raised as it is, not in a group."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            yield tasks
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from steersman.simulation.invariants import Invariant
 from steersman.simulation.network.connection import TOUCHED, Network
 from steersman.simulation.runs.await_points import AwaitPoints
 from steersman.simulation.runs.instances import OperatorFactory, Replica
+from steersman.simulation.runs.overlaps import overlaps
 from steersman.simulation.runs.recreation import Recreation
 from steersman.simulation.runs.world import World
 from steersman.testing.crashes.change_counts import ChangeCounts, Counts
@@ -25,8 +26,9 @@ from steersman.testing.crashes.end_state import LEFT_OUT, end_state, records_of
 from steersman.testing.crashes.scenarios import Scenario
 
 #: Virtual seconds after the scenario in which whatever was begun may end: longer than an informer needs to give up a
-#: silent watch, and than a second replica needs to take over.
+#: silent watch; with only the leader at fault, longer than another replica needs to take over.
 AFTERMATH = 90.0
+AFTERMATH_OF_LEADER = 30.0
 #: Virtual seconds after that in which nothing may be written; fewer with two replicas, which renew a lease meanwhile.
 QUIET = 120.0
 QUIET_WITH_LEASE = 30.0
@@ -55,6 +57,8 @@ class Outcome:
     late_writes: list[str] = field(default_factory=list)
     #: Writes of a replica that did not hold the lease.
     deposed_writes: list[str] = field(default_factory=list)
+    #: Objects that two replicas reconciled at the same time.
+    overlaps: list[str] = field(default_factory=list)
     #: Invariants that did not hold after a write, each with the write.
     violations: list[str] = field(default_factory=list)
     #: Unhandled exceptions and tasks that were left behind.
@@ -89,7 +93,7 @@ def run_plan(
 ) -> Outcome:
     """Run a scenario under a plan from the beginning."""
     run = _Run(world, factory, scenario, plan, invariants, MOST_WRITES)
-    outcome, leaks = world.run(run.run, seed=seed, is_undisturbed=not plan.faults)
+    outcome, leaks = world.run(run.run, seed=seed)
     outcome.leaks = leaks
     for failure in outcome.failures:
         if isinstance(failure.error, NotDeterministic):
@@ -123,7 +127,6 @@ class _Run:
         self._network.has_objects = self._recreation.has_objects
         self._network.recreate = self._recreation.recreate
         self._network.recreate_soon = self._recreation.request
-        self._network.on_strike = world.cluster.server.decide
         self._violations: list[str] = []
         self._lifetimes = Lifetimes(world.known)
 
@@ -155,6 +158,7 @@ class _Run:
             outcome.exits += replica.exits
             outcome.reconciles += replica.reconciles
             outcome.given_up |= replica.given_up
+        outcome.overlaps = overlaps([span for replica in self._replicas for span in replica.spans])
         await cluster.server.settle()
         return outcome
 
@@ -172,7 +176,8 @@ class _Run:
             for replica in self._replicas:
                 if replica.instance is not None:
                     replica.instance.connection.heal()
-            await clock.advance(AFTERMATH)
+            is_of_leader = bool(self._plan.faults) and all(fault.about.replicas > 1 for fault in self._plan.faults)
+            await clock.advance(AFTERMATH_OF_LEADER if is_of_leader else AFTERMATH)
             await cluster.wait_idle()
             writes = len(recording.writes)
             await clock.advance(QUIET if self._plan.replicas == 1 else QUIET_WITH_LEASE)
