@@ -9,7 +9,7 @@ from tests.support.widgets import Widget, WidgetSpec
 
 #: The names that authors use; docs/first-operator.md and related guides show most of them.
 PUBLIC = {
-    *("why", "log", "client", "now"),
+    *("why", "log", "client", "now", "cluster"),
     *("get", "get_metadata", "list", "list_metadata", "owned", "owned_metadata", "orphans"),
     *("apply", "create", "update", "patch", "delete", "prune"),
     *("condition", "event", "ready", "requeue_after", "waker", "memory"),
