@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 #: Benchmarks that take many minutes, and run only when named.
-_LONG = {"shards", "shards_real", "soak", "two_replicas"}
+_LONG = {"growth", "shards", "shards_real", "soak", "two_replicas"}
 #: Modules that are not benchmarks.
 _PARTS = {"scripted", "sharded_widgets", "ten_writes", "widgets"}
 

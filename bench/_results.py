@@ -79,3 +79,45 @@ class Results:
 
 def _text(x: float, y: float, text: str, *, size: int = 12, anchor: str = "start") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+#: Points of each chart: lines by contender, each of pairs.
+Curves = dict[str, dict[str, list[tuple[int, float]]]]
+_COLOURS = ("#2a6f97", "#c1666b", "#d4b483", "#7d8491", "#48a9a6")
+_PLOT_WIDTH, _PLOT_HEIGHT, _MARGIN = 420, 240, 70
+
+
+def line_chart(name: str, title: str, axis: str, charts: Curves) -> None:
+    """Write line charts, one below the other, to ``bench/results``; both axes begin at zero."""
+    parts, y = [_text(10, 22, title, size=15)], 40
+    for measure, lines in charts.items():
+        parts += _plot(y, measure, axis, lines)
+        y += _PLOT_HEIGHT + 2 * _MARGIN
+    FOLDER.mkdir(exist_ok=True)
+    size = f'width="{_PLOT_WIDTH + 4 * _MARGIN}" height="{y}"'
+    body = "\n".join(parts)
+    drawn = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">\n{body}\n</svg>\n'
+    (FOLDER / f"{name}.svg").write_text(drawn)
+    (FOLDER / f"{name}.json").write_text(json.dumps(charts, indent=1) + "\n")
+
+
+def _plot(top: int, measure: str, axis: str, lines: dict[str, list[tuple[int, float]]]) -> list[str]:
+    widest = max(x for points in lines.values() for x, _ in points)
+    highest = max(value for points in lines.values() for _, value in points)
+    left, bottom = _MARGIN, top + 24 + _PLOT_HEIGHT
+    parts = [_text(10, top + 14, measure, size=13)]
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x, y = left + share * _PLOT_WIDTH, bottom - share * _PLOT_HEIGHT
+        parts.append(f'<path d="M{left} {y:.1f}H{left + _PLOT_WIDTH}" stroke="#dddddd"/>')
+        parts.append(_text(left - 6, y + 4, f"{share * highest:,.1f}", anchor="end", size=11))
+        parts.append(_text(x, bottom + 16, f"{share * widest:,.0f}", anchor="middle", size=11))
+    parts.append(_text(left + _PLOT_WIDTH / 2, bottom + 34, axis, anchor="middle"))
+    for colour, (name, points) in zip(_COLOURS, lines.items(), strict=False):
+        places = [
+            (left + x / widest * _PLOT_WIDTH, bottom - value / highest * _PLOT_HEIGHT) for x, value in sorted(points)
+        ]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]
+        parts.append(_text(places[-1][0] + 8, places[-1][1] + 4, name))
+    return parts

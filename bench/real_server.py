@@ -1,8 +1,9 @@
 """On a real kube-apiserver: cold sync of 20,000 custom resources, and 3,000 reconciles with a status patch each.
 
-Beside client-go (as it ships, and with plain lists), controller-runtime, kopf, `kubernetes`, lightkube and kr8s; each
-contender is a process of its own, they take turns, and the medians of the rounds are compared. Needs the programs that
-`make control-plane` builds, and Go.
+Compared with client-go (as it ships, and with plain lists), controller-runtime, kube-rs (lists and streaming lists, on
+all cores and on one thread), java-operator-sdk, kopf, `kubernetes`, lightkube and kr8s. Each contender is a process of
+its own, they take turns, and the medians of the rounds are compared. Needs the programs that `make control-plane`
+builds; Go, Rust and Java with Maven for their contenders. ``BENCH_OBJECTS=100000`` syncs another number of objects.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from bench._peers import Peers
 from bench._results import Results
 from bench.widgets import Widget, WidgetSpec
 from steersman import Client, meta
@@ -23,7 +25,10 @@ from steersman.manager.install import install_definitions
 from tools.control_plane.binaries import Binaries
 from tools.control_plane.processes import ControlPlane
 
-OBJECTS, RECONCILED, WORKERS, ROUNDS = 20_000, 3_000, 16, 3
+OBJECTS = int(os.environ.get("BENCH_OBJECTS", "20000"))
+RECONCILED, WORKERS, ROUNDS = 3_000, 16, 3
+#: For kube-rs: its benchmarks then run on one thread, as ours does.
+ONE_THREAD = {"ONE_THREAD": "1"}
 
 OURS_SYNC = textwrap.dedent(
     """
@@ -203,27 +208,22 @@ def _note(results: Results, name: str, found: dict[str, Any] | None) -> None:
         results.add(name, **used)
 
 
-def _build(folder: Path) -> Path | None:
-    source = Path(__file__).parent / "go"
-    try:
-        for name in ("informer", "reconcile", "runtime"):
-            command = ["go", "build", "-o", str(folder / name), f"./{name}"]
-            subprocess.run(command, cwd=source, check=True, capture_output=True)  # noqa: S603 - go as the user has it
-    except (OSError, subprocess.SubprocessError):
-        print("client-go: not measured, it cannot be built")
-        return None
-    return folder
-
-
-def _sync(plane: ControlPlane, go: Path | None) -> None:
-    results = Results("cold_sync", f"Cold sync of {OBJECTS:,} custom resources from a real kube-apiserver")
+def _sync(plane: ControlPlane, peers: Peers) -> None:
+    name = "cold_sync" if OBJECTS == 20_000 else f"cold_sync_{OBJECTS}"
+    results = Results(name, f"Cold sync of {OBJECTS:,} custom resources from a real kube-apiserver")
     config, count = str(plane.kubeconfig), str(OBJECTS)
     for _ in range(ROUNDS):
         _note(results, "steersman", _measured([sys.executable, "-c", OURS_SYNC, config, count]))
-        if go is not None:
-            command = [str(go / "informer"), config, count, "0"]
+        if peers.go is not None:
+            command = [str(peers.go / "informer"), config, count, "0"]
             _note(results, "client-go, as it ships", _measured(command))
             _note(results, "client-go, plain list", _measured(command, KUBE_FEATURE_WatchListClient="false"))
+        if peers.rust is not None:
+            command = [str(peers.rust / "informer"), config, count, "0"]
+            _note(results, "kube-rs, list", _measured([*command, "list"]))
+            _note(results, "kube-rs, list, one thread", _measured([*command, "list"], **ONE_THREAD))
+            _note(results, "kube-rs, streaming", _measured([*command, "stream"]))
+            _note(results, "kube-rs, streaming, one thread", _measured([*command, "stream"], **ONE_THREAD))
         _note(results, "kubernetes, list only", _measured([sys.executable, "-c", KUBERNETES_SYNC, config, count]))
         _note(results, "lightkube, list only", _measured([sys.executable, "-c", LIGHTKUBE_SYNC, config, count]))
     # Once: it takes about a minute.
@@ -231,20 +231,28 @@ def _sync(plane: ControlPlane, go: Path | None) -> None:
     results.show()
 
 
-def _reconcile(plane: ControlPlane, go: Path | None) -> None:
+def _reconcile(plane: ControlPlane, peers: Peers) -> None:
     results = Results("reconcile", f"{RECONCILED:,} objects, one status patch each, 16 workers, real kube-apiserver")
-    config, count = str(plane.kubeconfig), str(RECONCILED)
-    for _ in range(ROUNDS):
+    config, count, workers = str(plane.kubeconfig), str(RECONCILED), str(WORKERS)
+
+    def measure(name: str, command: list[str], **environment: str) -> None:
         asyncio.run(_forget_statuses(plane.kubeconfig))
-        _note(results, "steersman", _measured([sys.executable, "-c", OURS_RECONCILE, config, count]))
-        if go is not None:
-            asyncio.run(_forget_statuses(plane.kubeconfig))
-            _note(results, "client-go", _measured([str(go / "reconcile"), config, count, str(WORKERS)]))
-            asyncio.run(_forget_statuses(plane.kubeconfig))
-            _note(results, "controller-runtime", _measured([str(go / "runtime"), config, count, str(WORKERS)]))
+        _note(results, name, _measured(command, **environment))
+
+    for _ in range(ROUNDS):
+        measure("steersman", [sys.executable, "-c", OURS_RECONCILE, config, count])
+        if peers.go is not None:
+            measure("client-go", [str(peers.go / "reconcile"), config, count, workers])
+            measure("controller-runtime", [str(peers.go / "runtime"), config, count, workers])
+        if peers.rust is not None:
+            command = [str(peers.rust / "reconcile"), config, count, workers]
+            measure("kube-rs", command)
+            measure("kube-rs, one thread", command, **ONE_THREAD)
+        if peers.java is not None:
+            classpath = f"{peers.java}/classes:{peers.java}/lib/*"
+            measure("java-operator-sdk", ["java", "-cp", classpath, "bench.Reconcile", config, count, workers])
     # Once, and last: it takes about a minute, and leaves annotations on every object.
-    asyncio.run(_forget_statuses(plane.kubeconfig))
-    _note(results, "kopf", _measured([sys.executable, "-c", KOPF_RECONCILE, config, count], KUBECONFIG=config))
+    measure("kopf", [sys.executable, "-c", KOPF_RECONCILE, config, count], KUBECONFIG=config)
     results.show()
 
 
@@ -255,10 +263,10 @@ def main() -> None:
         print("not measured: kube-apiserver is missing; `make control-plane` builds it")
         return
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, ControlPlane(binaries, controllers=False) as plane:
-        go = _build(Path(folder))
+        peers = Peers.built(Path(folder))
         asyncio.run(fill(plane.kubeconfig, 0, RECONCILED))
-        _reconcile(plane, go)
+        _reconcile(plane, peers)
         # New objects: the others have the status and annotations of the operators before.
         asyncio.run(_empty(plane.kubeconfig))
         asyncio.run(fill(plane.kubeconfig, 0, OBJECTS))
-        _sync(plane, go)
+        _sync(plane, peers)

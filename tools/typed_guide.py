@@ -99,10 +99,16 @@ class Terminal:
 
 
 def follow(
-    page: str, folder: Path, environment: Mapping[str, str], *, is_typed: Callable[[str], bool] = lambda _: True
+    page: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    is_typed: Callable[[str], bool] = lambda _: True,
+    on_done: Callable[[str, float], None] = lambda _, __: None,
 ) -> list[str]:
     """Save the files of a page and type the commands for which ``is_typed`` holds; return all commands.
 
+    ``on_done`` is called after each command that was typed, with the seconds until it printed what the page shows.
     Raises `AssertionError` at the first command that fails or prints something else than the page shows.
     """
     commands: list[str] = []
@@ -119,7 +125,9 @@ def follow(
                 first.start(content.command, _STARTED)
                 terminal = stack.enter_context(Terminal(first.folder, environment))
             elif is_typed(content.command):
+                begun = time.monotonic()
                 _expect(terminal, content)
+                on_done(content.command, time.monotonic() - begun)
         if terminal is not first:
             code = first.stop()
             assert code == 0, f"steer dev ended with {code} after Ctrl-C"  # noqa: S101 - a check is what this is

@@ -14,6 +14,7 @@ from steersman.cli.processes import (
     ProcessesApp,
     ProcessesHistoryApp,
     history_socket,
+    merged_history,
     passed_on,
 )
 from steersman.cli.run import command
@@ -148,6 +149,11 @@ async def test_steer_why_asks_all_processes_by_one_port(tmp_path: Path) -> None:
         unknown = await transport.request(Request("GET", "/object?resource=pod&name=a"))
         assert (unknown.status, b"it reconciles Site" in unknown.body) == (404, True)
         assert (await transport.request(Request("POST", "/objects"))).status == 405
+
+
+def test_clusters_of_several_processes_are_named_once() -> None:
+    """Each process works in all clusters; asking twice would count every replica twice."""
+    assert merged_history("/clusters", [b'["eu","us"]', b'["us","eu"]']) == b'["eu","us"]'
 
 
 def test_each_sample_has_the_process_that_it_comes_from() -> None:

@@ -3,37 +3,10 @@
 import threading
 
 import pytest
-from msgspec.structs import replace
 
-from steersman.history.history import History, HistoryLimits, ReconcileDraft
-from steersman.history.records import Reconcile
+from steersman.history.history import History, HistoryLimits
 from tests.history.test_history import named, run
-
-
-class CountedDraft(ReconcileDraft, frozen=True):
-    """The draft of a record, which counts how often the record is made."""
-
-    content: Reconcile
-    makes: list[bool]
-    fails: bool = False
-
-    @property
-    def made(self) -> int:
-        """How often the record was made."""
-        return len(self.makes)
-
-    def record(self, *, with_details: bool = True) -> Reconcile:
-        """Return the record."""
-        self.makes.append(with_details)
-        if self.fails and with_details:
-            raise ValueError("no details")
-        return self.content if with_details else replace(self.content, is_cut=True)
-
-
-def drafted(content: Reconcile, size: int = 1000, *, fails: bool = False) -> CountedDraft:
-    """Create the draft of a record."""
-    end = (content.controller, content.seconds, None, False)
-    return CountedDraft(*end, content.object, size, content, [], fails)
+from tests.support.drafts import drafted
 
 
 def test_a_record_is_made_when_it_is_read_and_not_before() -> None:

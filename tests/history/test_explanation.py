@@ -33,6 +33,12 @@ RUN = Reconcile(
     controller="custompod", object=SITE, uid="u", number=7, started=NOW - timedelta(milliseconds=98), seconds=0.0041
 )
 VIEW = ObjectView(object=SITE)
+TLS = ObjectName("Secret", "default", "tls")
+
+
+def secret(number: int) -> ObjectName:
+    """Return the name of a Secret."""
+    return ObjectName("Secret", "default", f"s-{number}")
 
 
 def test_an_object_that_waits_for_a_pod_is_explained() -> None:
@@ -125,6 +131,18 @@ def test_one_sentence_says_whether_it_is_ready(case: Case) -> None:
             "when its spec changes. The last run said that trying again is of no use until then.",
         ),
         (KeyState(KeyPhase.PAUSED), "after `steer resume`; a deletion is still cleaned up."),
+        (
+            KeyState(missing=(TLS,)),
+            "when Secret tls appears, or when it or an object that it owns changes.",
+        ),
+        (
+            KeyState(KeyPhase.WAITING, NOW + timedelta(seconds=80), TLS, missing=(TLS,)),
+            "when Secret tls appears, or at 10:39:15 (in 1 min 20 s).",
+        ),
+        (
+            KeyState(KeyPhase.BACKING_OFF, NOW + timedelta(seconds=80), missing=tuple(map(secret, range(5)))),
+            "when Secret s-0, Secret s-1 or one of 3 more appears, or at 10:39:15 (in 1 min 20 s).",
+        ),
     ],
 )
 def test_the_explanation_says_what_happens_next(state: KeyState, expected: str) -> None:

@@ -7,7 +7,19 @@ from typing import Any
 
 import pytest
 
-from steersman import Blocked, Context, Model, Operator, Permanent, Resource, Retry, Status, custom_resource, meta
+from steersman import (
+    Blocked,
+    Context,
+    Model,
+    Operator,
+    Permanent,
+    Reference,
+    Resource,
+    Retry,
+    Status,
+    custom_resource,
+    meta,
+)
 from steersman.history import redaction
 from steersman.history.explanation import explain, sentence
 from steersman.history.records import (
@@ -119,7 +131,44 @@ async def test_failures_and_waits_are_shown_with_what_comes_next(cluster: Cluste
     assert failing["bad"] >= 3
     assert (hopeless.reconciles[-1].result, hopeless.state.phase) == (Result.GAVE_UP, KeyPhase.GAVE_UP)
     assert waiting.reconciles[-1].next.waits_for == ObjectName("Secret", "default", "seal")
-    assert explain(waiting, now)[1].startswith("Next run: when Secret seal changes, or at ")
+    assert explain(waiting, now)[1].startswith("Next run: when Secret seal appears, or at ")
+
+
+async def test_the_next_run_names_the_missing_object_of_a_reference(cluster: Cluster) -> None:
+    """A reconciler that only reports the missing Secret has no timer: its user must know what it is waiting for."""
+    operator = Operator("pages")
+
+    @operator.reconciler(Page, watches=[Reference(Secret, by=lambda page: [page.spec.text, "common"])])
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        ctx.condition("Ready", await ctx.get(Secret, page.spec.text) is not None, "Looked")
+
+    async with cluster.running(operator) as manager:
+        await cluster.client.create(Secret(meta("common", namespace="default")))
+        await cluster.client.create(Page(meta("a", namespace="default"), PageSpec(text="tls")))
+        await cluster.settle()
+        before = explain(view(manager, "a"), cluster.clock.now())
+        await cluster.client.create(Secret(meta("tls", namespace="default")))
+        await cluster.settle()
+        after = explain(view(manager, "a"), cluster.clock.now())
+    assert before[1] == "Next run: when Secret tls appears, or when it or an object that it owns changes."
+    assert after[1] == "Next run: when it or an object that it owns changes."
+
+
+async def test_a_cache_of_some_objects_does_not_prove_that_another_is_missing(cluster: Cluster) -> None:
+    """The Secret exists without the label: that it appears will never happen."""
+    operator = Operator("pages")
+    some = Reference(Secret, by=lambda page: page.spec.text, selector="example.com/tls")
+
+    @operator.reconciler(Page, watches=[some])
+    async def reconcile(_: Page, __: Context[Page]) -> None:
+        pass
+
+    async with cluster.running(operator) as manager:
+        await cluster.client.create(Secret(meta("tls", namespace="default")))
+        await cluster.client.create(Page(meta("a", namespace="default"), PageSpec(text="tls")))
+        await cluster.settle()
+        shown = view(manager, "a")
+    assert shown.state.missing == ()
 
 
 async def test_contents_of_secrets_are_recorded_nowhere(cluster: Cluster) -> None:

@@ -140,6 +140,23 @@ def table(cluster: Cluster) -> Assignment:
     return Assignment.parse(lease.metadata.annotations[TABLE])
 
 
+async def test_shards_wait_for_a_leader_without_shards(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """An update that adds shards starts its replicas while the leader of the former version works on all objects."""
+    async with Replica("a", cluster, shard_count=0).running() as leader:
+        assert leader.manager.is_idle
+        async with Replica("b", cluster).running(ready=False) as b:
+            await fake_clock.advance(60.0)
+            await create(cluster, 4)
+            assert len(leader.seen) >= 4
+            assert not b.seen
+            leader.faults.inject(Reset(), times=None)  # it cannot release its Lease: silence, not a clean stop
+            await fake_clock.advance(12.0)
+            assert leader.has_lost
+            assert not b.shards
+            await fake_clock.advance(14.0)
+            assert b.shards == set(range(SHARDS))
+
+
 async def test_the_replicas_know_which_of_them_works_on_an_object(cluster: Cluster) -> None:
     """``steer why`` asks all of them; each has the object in its cache, one knows what is done about it."""
     async with Replica("a", cluster).running() as a, Replica("b", cluster).running() as b:

@@ -107,6 +107,22 @@ async def test_every_run_sends_the_same_when_it_is_run_again() -> None:
         assert again.replayed.result is Result.DONE
 
 
+@pytest.mark.parametrize("token", ["", "absent-login"])
+async def test_a_field_that_names_no_object_or_a_missing_one_is_replayed_as_it_was(token: str) -> None:
+    """``apiToken`` is named like a password; a mask in its place would be the name of another object, or not empty."""
+
+    async def reconcile(place: Place, ctx: Context[Place]) -> None:
+        named = place.spec.api_token
+        found = bool(named) and await ctx.get(Secret, named)
+        ctx.condition("Ready", not named, "Looked", f"{found} {len(named)}")
+
+    async with recording(operator_of(reconcile)) as (cluster, manager):
+        await cluster.client.create(Place(meta("a", namespace="default"), PlaceSpec(api_token=token)))
+        await cluster.settle()
+        first = recorded(manager)[0]
+    assert (await replay_reconcile(operator_of(reconcile), first)).differences == ()
+
+
 async def test_what_other_code_sends_is_named_field_by_field() -> None:
     """A review of a refactoring: which writes of real reconciles would be different."""
 
@@ -311,6 +327,9 @@ async def test_a_mistake_is_one_sentence() -> None:
         await replay_reconcile(Operator("other"), first)
     with pytest.raises(ConfigError, match="does not contain the object itself"):
         await replay_reconcile(operator_of(stock), replace(first, reads=()))
+    (own,) = (one for one in first.reads if one["kind"] == "Place")
+    with pytest.raises(ConfigError, match=r"Place default/a: the object does not decode: .*spec.parts"):
+        await replay_reconcile(operator_of(stock), replace(first, reads=({**own, "spec": {"parts": "many"}},)))
     with pytest.raises(ConfigError, match="a recording of one reconcile is needed, not of 2"):
         await replay_reconcile(operator_of(stock), export([first, first]))
     with pytest.raises(DecodeError, match=r"x\.json is not an export of `steer why --export`"):

@@ -18,12 +18,14 @@ from steersman.history.records import (
     FieldChange,
     KeyPhase,
     KeyState,
+    LeadershipChange,
     ObjectName,
     ObjectView,
     Read,
     Reconcile,
     Result,
     Verb,
+    WebhookCall,
     WriteRecord,
 )
 from steersman.history.state import (
@@ -33,6 +35,7 @@ from steersman.history.state import (
     ObjectSummary,
     Overview,
     TreeNode,
+    WebhookState,
 )
 from steersman.webview.documents import summary_of
 
@@ -51,6 +54,7 @@ class SampleOperator:
         self.trees: dict[ObjectName, TreeNode] = {}
         self.controllers: tuple[ControllerState, ...] = ()
         self.caches: tuple[CacheState, ...] = ()
+        self.webhooks: tuple[WebhookState, ...] = ()
         self.leadership: LeadershipState | None = LeadershipState(
             is_leader=True, lease="shop/website-operator", identity="website-operator-6d8f-x2l4q"
         )
@@ -68,6 +72,7 @@ class SampleOperator:
             leadership=self.leadership,
             controllers=self.controllers,
             caches=self.caches,
+            webhooks=self.webhooks,
             remembered=len(self.history),
             remembered_bytes=self.history.bytes,
         )
@@ -79,7 +84,9 @@ class SampleOperator:
     def view(self, name: ObjectName) -> ObjectView:
         """Return all that is known of one object."""
         view = self.views.get(name) or ObjectView(object=name, exists=False)
-        return replace(view, reconciles=tuple(self.history.of(name)))
+        reviews = tuple(call for call in self.history.calls() if call.object == name)
+        leadership = tuple(self.history.leadership())
+        return replace(view, reconciles=tuple(self.history.of(name)), reviews=reviews, leadership=leadership)
 
     def recordings(self, name: ObjectName) -> list[Recording] | None:
         """Return the recordings of one object."""
@@ -107,6 +114,24 @@ class SampleOperator:
         reconcile = Reconcile(**{**values, **fields})
         self.history.add(reconcile)
         return reconcile
+
+    def review(self, name: ObjectName, *, ago: float = 0.0, **fields: Any) -> None:
+        """Add a review of an object by a webhook to the history."""
+        values: dict[str, Any] = {
+            "webhook": "/validate-website",
+            "operation": "UPDATE",
+            "status": 200,
+            "seconds": 0.002,
+        }
+        started = self.clock.now() - timedelta(seconds=ago)
+        self.history.add_call(WebhookCall(**{**values, "object": name, "started": started, **fields}))
+
+    def lead(self, *, is_leader: bool, ago: float = 0.0, reason: str = "") -> None:
+        """Add a change of leadership to the history."""
+        at = self.clock.now() - timedelta(seconds=ago)
+        self.history.add_leadership(
+            LeadershipChange(at=at, is_leader=is_leader, lease="shop/website-operator", reason=reason)
+        )
 
 
 def many(clock: Clock, count: int) -> SampleOperator:
@@ -398,6 +423,9 @@ def _machinery(operator: SampleOperator) -> None:
             keys={KeyPhase.IDLE: 5, KeyPhase.WAITING: 1},
             runs=941,
         ),
+    )
+    operator.webhooks = (
+        WebhookState(webhook="/validate-website", reviews=412, denied=3, slowest=0.018, last=operator.clock.now()),
     )
     cache: Callable[..., CacheState] = CacheState
     shop: dict[str, Any] = {"namespaces": ("shop", "blog"), "is_synced": True}

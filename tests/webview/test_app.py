@@ -12,6 +12,7 @@ from steersman.history.state import TreeNode
 from steersman.protocol.http import Response
 from steersman.testing.fake_clock import FakeClock
 from steersman.webview.actions import ACTION_NAMES, Action, Fault, Pause
+from tests.support.drafts import drafted
 from tests.webview.asking import ask, document, error, view_of
 from tests.webview.sample import READY, SampleOperator, showcase
 from tests.webview.sample_plan import SamplePlans
@@ -74,6 +75,23 @@ def test_the_chart_counts_runs_before_and_after_the_view_started() -> None:
     app.close()
     operator.run(WEB)
     assert sum(one["runs"] for one in document(app, "/api/overview")["activity"]) == 2
+
+
+def test_a_view_without_browsers_has_no_records_made() -> None:
+    """Making a record costs more than the rest of recording; the chart needs only the number of runs."""
+    operator = SampleOperator(FakeClock())
+    app, draft = view_of(operator), drafted(operator.run(WEB))
+    operator.history.add_draft(draft)
+    assert draft.made == 0
+    assert sum(one["runs"] for one in document(app, "/api/overview")["activity"]) == 2
+
+
+def test_an_object_that_exists_in_its_reviews_only_has_a_page() -> None:
+    """Its creation was denied, and the page says why."""
+    operator = SampleOperator(FakeClock())
+    operator.review(WEB, operation="CREATE", is_allowed=False, message="no such tier")
+    page = document(view_of(operator), "/api/objects/Website/shop/web")
+    assert page["view"]["reviews"][0]["message"] == "no such tier"
 
 
 def test_an_object_has_the_explanation_of_steer_why() -> None:

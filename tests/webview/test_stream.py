@@ -45,6 +45,26 @@ async def test_a_client_first_gets_everything_then_changes() -> None:
     assert [(run["object"][2], run["number"]) for run in changed["runs"]] == [("b", 1), ("a", 2), ("a", 1)]
 
 
+async def test_a_review_updates_its_object_and_a_change_of_leadership_everything() -> None:
+    """Both are on the timeline of an object, and neither comes with a run."""
+    clock = FakeClock()
+    operator = SampleOperator(clock)
+    operator.put(A)
+    updates, stream = LiveUpdates(operator, clock), FakeStream()
+    updates.attach(stream)
+    _messages(stream)
+    operator.review(A, is_allowed=False, message="no")
+    await clock.advance(PERIOD)
+    ((event, changed),) = _messages(stream)
+    assert (event, [one["object"][2] for one in changed["summaries"]]) == ("changed", ["a"])
+    operator.lead(is_leader=False, reason="stopping")
+    await clock.advance(PERIOD)
+    ((event, changed),) = _messages(stream)
+    assert (event, changed["reload"]) == ("changed", True)
+    stream.close()
+    assert operator.history.listener_count == 0
+
+
 async def test_there_is_a_heartbeat_every_two_seconds() -> None:
     """A page must distinguish a quiet operator from a dead one."""
     clock = FakeClock()
@@ -114,7 +134,7 @@ async def test_without_clients_nothing_listens_and_no_timer_runs() -> None:
     updates.attach(stream)
     operator.run(A)
     await clock.settle()
-    assert operator.history.listener_count == 1
+    assert operator.history.listener_count == 3
     stream.close()
     assert operator.history.listener_count == 0
     assert clock.timers == 0

@@ -10,6 +10,7 @@ two simulated nodes) in this process, and runs the specs on it, one after anothe
 import argparse
 import asyncio
 import json
+import logging
 import os
 import re
 import sys
@@ -18,12 +19,17 @@ from pathlib import Path
 
 from steersman.apiserver.access.authentication import ADMIN
 from steersman.apiserver.local import LocalServer, local_server
+from steersman.client.client import Client
 from steersman.clock import RealClock
 from steersman.concurrency import background
+from steersman.kinds.admissionregistration_v1 import MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding
 from steersman.localcluster.local_cluster import controllers
 from steersman.localcluster.simulated_node.node import simulated_node
 from steersman.manager.manager import Manager
+from steersman.manager.process.logs import configure_logging
+from steersman.objects.codec import from_json
 from steersman.transport.in_memory import InMemoryTransport
+from tools.conformance.behaviour import binding, policy
 from tools.conformance.selection import Results, Selection, conformance_specs, left_out, select, summary
 from tools.control_plane.binaries import Binaries, MissingError
 
@@ -65,6 +71,9 @@ def _arguments(binaries: Binaries, folder: Path, selection: Selection, report: P
 async def _run_specs(server: LocalServer, binaries: Binaries, selection: Selection, report: Path) -> int:
     clock = RealClock()
     transport = InMemoryTransport(server.api.acting_as(ADMIN), clock=clock)
+    client = Client(transport, field_manager="conformance")
+    await client.create(from_json(MutatingAdmissionPolicy, policy()))
+    await client.create(from_json(MutatingAdmissionPolicyBinding, binding()))
     manager = Manager((*controllers(), *map(simulated_node, _NODES)), transport, clock=clock)
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         place = Path(folder)
@@ -109,6 +118,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the names of the specs instead of running them")
     options = parser.parse_args()
     options.report = options.report.resolve()
+    configure_logging(json=False, level=logging.WARNING)
     try:
         return asyncio.run(_main(options))
     except MissingError as error:

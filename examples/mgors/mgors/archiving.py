@@ -139,7 +139,8 @@ async def _committed(member: Member) -> Position:
 
 
 def _position(entry: Any) -> Position:
-    return Position(entry["ts"].time, entry["ts"].inc, int(entry["t"]))
+    # The entry that initiates a set has no term.
+    return Position(entry["ts"].time, entry["ts"].inc, int(entry.get("t", -1)))
 
 
 def _timestamp(position: Position) -> Timestamp:

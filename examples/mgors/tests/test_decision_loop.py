@@ -13,7 +13,7 @@ with the newest data; members copy the primary's oplog, and roll back what it do
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import pytest
 
@@ -133,8 +133,6 @@ class Model:
     members: list[Member] = field(default_factory=list)
     acknowledged: list[Entry] = field(default_factory=list)
     was_initiated: bool = False
-    #: Whether a fault struck since the last observation: what it changed cannot be known.
-    has_changed: bool = False
     _written: int = 0
 
     # What members do.
@@ -232,12 +230,20 @@ class Model:
 
     # What the operator sees and does.
 
-    def situation(self, wanted: int, revision: int) -> Situation:
-        """Return an observation."""
+    def observe(self, wanted: int, revision: int) -> "Observation":
+        """Return what the operator sees, and what is true at that moment."""
         slots = tuple(self._slot(one, wanted, revision) for one in self.members)
-        self.has_changed = False
         self.was_initiated |= any(slot.config is not None for slot in slots)
-        return Situation(slots=slots, was_initiated=self.was_initiated)
+        needed = frozenset(one.number for one in self.members if self._is_needed(one))
+        terms = {one.number: one.newest[0] for one in self.members}
+        return Observation(Situation(slots=slots, was_initiated=self.was_initiated), needed, terms)
+
+    def _is_needed(self, one: Member) -> bool:
+        """Return whether a member is a part of a majority that there is only with it."""
+        if one.config is None or len(one.config.members) < 3:
+            return False
+        left = [other for other in self.members if other is not one and other.responds]
+        return one.responds and not self._has_majority(left, one.config)
 
     def _slot(self, one: Member, wanted: int, revision: int) -> Slot:
         return Slot(
@@ -287,17 +293,18 @@ class Model:
             return None
         return Lineage.CONTAINED if one.newest in primary.history else Lineage.DIVERGED
 
-    def execute(self, action: Action, situation: Situation) -> None:
+    def execute(self, action: Action, observation: "Observation") -> None:
         """Carry out an action as far as the servers and the operator's own checks allow it."""
         match action:
             case Initiate(slot):
                 self._initiate(self.members[slot.number])
             case SetHost() | Add() | Remove() | SetVotes():
-                self._reconfigure(action, situation)
+                observation.check_change(action)
+                self._reconfigure(action, observation.situation)
             case StepDown(slot):
                 self._step_down(slot)
             case Restart(slot):
-                self._delete_pod(slot)
+                self._delete_pod(slot, observation)
             case _:
                 pass
 
@@ -321,18 +328,45 @@ class Model:
         if one.is_primary:
             one.is_primary, one.not_elected_for = False, NOT_ELECTED
 
-    def _delete_pod(self, slot: Slot) -> None:
+    def _delete_pod(self, slot: Slot, observation: "Observation") -> None:
         if slot.number >= len(self.members):
             return
         one = self.members[slot.number]
         if slot.pod_uid != f"u-{one.number}-{one.pod}":
             return
-        assert slot.view is not None or one.down_for, f"{slot.pod} is Ready and does not respond: it may only hang"
-        if one.config is not None and len(one.config.members) > 2 and not self.has_changed:
-            left = [other for other in self.members if other is not one and other.responds]
-            assert self._has_majority(left, one.config), f"without {slot.pod} there is no majority"
+        assert slot.view is not None or not slot.is_ready, f"{slot.pod} is Ready and does not respond: it may only hang"
+        assert slot.number not in observation.needed, f"without {slot.pod} there is no majority"
+        primary = observation.situation.primary
+        is_alone = one.config is None or len(one.config.members) == 1
+        assert is_alone or primary is None or slot.number != primary.number, f"{slot.pod} has not stepped down"
         one.pod += 1
         one.restart()
+
+
+class Observation(NamedTuple):
+    """What the operator knows when it decides, and what is true then: a fault after it cannot be known."""
+
+    situation: Situation
+    #: Members without which there is no majority.
+    needed: frozenset[int]
+    #: The term of the last entry of each member.
+    terms: dict[int, int]
+
+    def check_change(self, action: SetHost | Add | Remove | SetVotes) -> None:
+        """Reject a change of members that mongod would not take, or that could cost a write, as things were known."""
+        primary = self.situation.primary
+        assert primary is not None
+        assert primary.view is not None
+        assert primary.view.is_committed, f"{action}: a majority does not have the last change yet"
+        match action:
+            case Remove(number, _):
+                assert number != primary.number, "a primary cannot remove itself"
+            case SetVotes(number, votes) if votes:
+                assert self.terms[number] == self.terms[primary.number], f"m-{number} votes before it has caught up"
+            case Add(slot, votes):
+                assert slot.config is None or not votes, f"{slot.pod} votes before it has caught up"
+            case _:
+                pass
 
 
 class Loop:
@@ -344,7 +378,7 @@ class Loop:
         self._fault = fault
         #: The actions that were decided on, without waits.
         self.actions: list[Action] = []
-        self._late: tuple[Action, Situation] | None = None
+        self._late: tuple[Action, Observation] | None = None
         self._has_struck = False
 
     def run(self) -> None:
@@ -358,15 +392,15 @@ class Loop:
         for _ in range(MOST_ROUNDS):
             self._resize(wanted, revision)
             self.model.pass_time()
-            situation = self.model.situation(wanted, revision)
-            action = decide(situation)
+            observation = self.model.observe(wanted, revision)
+            action = decide(observation.situation)
             assert not isinstance(action, Wait) or action.reason not in {"DataLost", "DivergedData"}, action
             if not isinstance(action, Wait | NoAction):
                 self.actions.append(action)
-                action = self._disturbed(action, situation)
+                action = self._disturbed(action, observation)
             elif self._is_settled(action, wanted):
                 return
-            self.model.execute(action, situation)
+            self.model.execute(action, observation)
             if self._late is not None:
                 late, self._late = self._late, None
                 self.model.pass_time()
@@ -375,9 +409,12 @@ class Loop:
 
     def _resize(self, wanted: int, revision: int) -> None:
         members = self.model.members
-        needed = pods_needed(self.model.situation(wanted, revision), members=wanted, running=len(members))
+        needed = pods_needed(self.model.observe(wanted, revision).situation, members=wanted, running=len(members))
         while len(members) < needed:
             members.append(Member(len(members), revision, down_for=2))
+        for one in members[needed:]:
+            listing = [other.host for other in members if other.is_primary and _lists(other, one)]
+            assert not listing, f"the pod of m-{one.number} is removed, and {listing[0]} still lists it"
         del members[needed:]
         for one in members:
             if one.down_for:
@@ -387,18 +424,17 @@ class Loop:
         is_well = all(one.responds and not one.hidden_for and not one.cut_for for one in self.model.members)
         return isinstance(action, NoAction) and is_well and len(self.model.members) == wanted
 
-    def _disturbed(self, action: Action, situation: Situation) -> Action:
+    def _disturbed(self, action: Action, observation: Observation) -> Action:
         """Apply the fault if this is its action; return what is left to be done."""
         fault = self._fault
         if fault is None or len(self.actions) != fault.action or self._has_struck:
             return action
         self._has_struck = True
         if fault.kind in _MESSAGES:
-            self._late = (action, situation) if fault.kind != "lost" else None
+            self._late = (action, observation) if fault.kind != "lost" else None
             return action if fault.kind == "twice" else NoAction()
         chosen = self._chosen(fault.role)
         if chosen is not None and not self._would_lose_data(fault):
-            self.model.has_changed = True
             _STRIKES[fault.kind](chosen, self.model)
         return action
 
@@ -417,6 +453,11 @@ class Loop:
         assert [one.revision for one in self.model.members] == [revision] * wanted
         lost = set(self.model.acknowledged) - set(primary.history)
         assert not lost, f"acknowledged, and lost: {sorted(lost)}"
+
+
+def _lists(one: Member, other: Member) -> bool:
+    """Return whether a member has another one in its configuration."""
+    return one.config is not None and one.config.member(other.number) is not None
 
 
 #: Faults of the command itself.

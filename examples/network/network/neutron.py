@@ -147,7 +147,7 @@ async def _serve(options: argparse.Namespace) -> None:
         crash_after_commit=options.crash_after_commit,
         crash=lambda _: os._exit(1),
     )
-    async with Server(neutron, clock=clock, listen=Listen(options.host, options.port)) as server:
+    async with Server(neutron, clock=clock, listen=Listen(host=options.host, port=options.port)) as server:
         sys.stdout.write(f"networks at {server.url}{_PATH}\n")
         sys.stdout.flush()
         await asyncio.get_running_loop().create_future()

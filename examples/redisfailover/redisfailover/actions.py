@@ -128,6 +128,20 @@ class RequirePassword:
     node: RedisNode
 
 
+@dataclass(frozen=True, slots=True)
+class SetUsers:
+    """Create or change the ACL users that a server lacks or has otherwise."""
+
+    node: RedisNode
+
+
+@dataclass(frozen=True, slots=True)
+class DropUsers:
+    """Drop the ACL users of a server that were removed. Their connections are closed."""
+
+    node: RedisNode
+
+
 #: Steps of a password change.
 PasswordStep: TypeAlias = AcceptPassword | UsePassword | SetSentinelPassword | RequirePassword
 Action: TypeAlias = (
@@ -141,4 +155,6 @@ Action: TypeAlias = (
     | Failover
     | ReplacePod
     | PasswordStep
+    | SetUsers
+    | DropUsers
 )

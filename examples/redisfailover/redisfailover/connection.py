@@ -13,7 +13,7 @@ from steersman.controller import ExternalWriter, without_fence
 from redisfailover.observation import Address
 
 #: Commands that change nothing.
-_READS = frozenset({"INFO", "CONFIG GET", "ACL GETUSER", "SENTINEL MASTER"})
+_READS = frozenset({"INFO", "CONFIG GET", "ACL GETUSER", "ACL LIST", "SENTINEL MASTER"})
 #: Commands whose description includes the name of the setting, and the index of that argument.
 _SETTING = {"CONFIG SET": 1, "SENTINEL SET": 2}
 #: Seconds to wait for a connection, and for a reply.

@@ -28,6 +28,7 @@ from redisfailover.master_selection import MasterSelection, select_master
 from redisfailover.observation import Address, Goal, Observation, RedisNode, Role, SentinelNode
 from redisfailover.passwords import password_steps
 from redisfailover.plan import ConditionState, Plan
+from redisfailover.users import user_steps
 
 #: Prefix of the problem of a server that does not accept the password.
 REFUSED = "refuses the password"
@@ -38,7 +39,7 @@ def decide(goal: Goal, seen: Observation) -> Plan:
     found = select_master(goal, seen)
     configure = tuple(Configure(node, settings) for node in seen.answering if (settings := _settings(goal, node)))
     # Passwords come first: a server with a wrong one can neither replicate nor be monitored.
-    actions = (*password_steps(goal, seen), *found.actions, *configure)
+    actions = (*password_steps(goal, seen), *found.actions, *configure, *user_steps(seen))
     plan = Plan(master=found.master, actions=actions, roles=_roles(seen, found.master))
     if found.master is not None and found.master.address is not None and not seen.is_failing_over:
         plan = _align_with_master(goal, seen, found.master, found.master.address, plan)
@@ -184,8 +185,8 @@ def _progress(goal: Goal, plan: Plan) -> ConditionState:
                 return ConditionState(True, "Joining", f"{node.pod} starts to follow {master}")
             case AcceptPassword(node) | UsePassword(node) | SetSentinelPassword(node) | RequirePassword(node):
                 return ConditionState(True, "ChangingPassword", f"{node.pod} gets the password of the Secret")
-            case Configure() | Monitor() | StopMonitoring() | SetSentinelOptions() | Reset():
-                continue
+            case _:
+                continue  # settings, users and sentinels are adjusted at any time
     if goal.final_replicas < goal.replicas:
         message = (
             f"scaling from {goal.replicas} to {goal.final_replicas} servers; the master must move to one that stays"

@@ -32,6 +32,11 @@ def passwords_name(name: str) -> str:
     return f"rfa-{name}"
 
 
+def users_name(name: str) -> str:
+    """Return the name of the Secret with the ACL users, which servers read at their start."""
+    return f"rfu-{name}"
+
+
 def labels_of(name: str, component: str) -> dict[str, str]:
     """Return the labels of objects of the servers (component ``redis``) or the sentinels (``sentinel``)."""
     return {

@@ -51,6 +51,9 @@ class RedisNode:
     accepts_password: bool = True
     accepts_other_passwords: bool = False
     uses_password: bool = True
+    #: ACL users that it lacks or has otherwise, and those that it still has although they were removed.
+    missing_users: tuple[str, ...] = ()
+    leaving_users: tuple[str, ...] = ()
     #: Settings that differ, with the wanted values.
     drift: Mapping[str, str] = field(default_factory=dict)
     #: Number of connected replicas without which it rejects writes (``min-replicas-to-write``).

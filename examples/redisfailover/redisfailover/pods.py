@@ -13,6 +13,7 @@ from steersman.kinds.core_v1 import (
     PodTemplateSpec,
     Probe,
     SecretKeySelector,
+    SecretVolumeSource,
     TCPSocketAction,
     Volume,
     VolumeMount,
@@ -20,7 +21,7 @@ from steersman.kinds.core_v1 import (
 
 from redisfailover.api.pod_settings import PodSettings
 from redisfailover.api.redis_failover_v1 import RedisFailover
-from redisfailover.names import SENTINEL_PORT, labels_of, redis_name, sentinel_name
+from redisfailover.names import SENTINEL_PORT, labels_of, redis_name, sentinel_name, users_name
 
 _EXPORTER_PORT = 9121
 _POD_IP = EnvVar(name="POD_IP", value_from=EnvVarSource(field_ref=ObjectFieldSelector(field_path="status.podIP")))
@@ -30,7 +31,10 @@ def redis_pod(failover: RedisFailover, data: str) -> PodTemplateSpec:
     """Return the pod template of a server; ``data`` names the volume for its data, which may be a claim."""
     redis = failover.spec.redis
     claim, empty = redis.storage.persistent_volume_claim, redis.storage.empty_dir
-    volumes = [Volume(name="config", config_map=ConfigMapVolumeSource(name=redis_name(failover.name)))]
+    volumes = [
+        Volume(name="config", config_map=ConfigMapVolumeSource(name=redis_name(failover.name))),
+        Volume(name="users", secret=SecretVolumeSource(secret_name=users_name(failover.name))),
+    ]
     if claim is None:
         volumes.append(Volume(name=data, empty_dir=empty or EmptyDirVolumeSource()))
     spec = _pod(failover, "redis", redis, [_server(failover, data)], volumes)
@@ -98,10 +102,15 @@ def _server(failover: RedisFailover, data: str) -> Container:
         ]
     port = str(redis.port)
     # The settings are included: Redis would rewrite its main configuration file when a sentinel asks for it.
-    command = ["redis-server", "--include", "/redis/redis.conf", *_at("$(POD_IP)"), "--port", port, "--dir", "/data"]
+    command = ["redis-server", "--include", "/redis/redis.conf", "--include", "/redis-users/users.conf"]
+    command += [*_at("$(POD_IP)"), "--port", port, "--dir", "/data"]
     # A replica of itself: it has no master and does not act as one until the operator decides.
     command += [*password, "--replicaof", "$(POD_IP)", port]
-    mounts = [VolumeMount(name="config", mount_path="/redis"), VolumeMount(name=data, mount_path="/data")]
+    mounts = [
+        VolumeMount(name="config", mount_path="/redis"),
+        VolumeMount(name="users", mount_path="/redis-users", read_only=True),
+        VolumeMount(name=data, mount_path="/data"),
+    ]
     container = _container("redis", redis, redis.port, command, mounts)
     container.env = [_POD_IP, *_password(failover)]
     container.termination_message_policy = "FallbackToLogsOnError"

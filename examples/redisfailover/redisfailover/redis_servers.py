@@ -16,6 +16,7 @@ from redisfailover.actions import (
     AcceptPassword,
     Action,
     Configure,
+    DropUsers,
     Failover,
     Follow,
     Monitor,
@@ -25,6 +26,7 @@ from redisfailover.actions import (
     Reset,
     SetSentinelOptions,
     SetSentinelPassword,
+    SetUsers,
     StopMonitoring,
     UsePassword,
 )
@@ -38,6 +40,7 @@ from redisfailover.replies import node_from_info, sentinel_from_master
 from redisfailover.sentinel_commands import address_of, run_sentinel_action, send_command
 from redisfailover.servers import Rejected, ServerAccess, Snapshot, Unreachable
 from redisfailover.settings import WRITE_QUORUM, is_equal
+from redisfailover.users import Account, parse_users
 
 
 class RedisServers:
@@ -47,6 +50,8 @@ class RedisServers:
         """Create it with an empty cache."""
         #: How Redis shows a value that it was given, keyed by setting and value. A cache: it can be lost.
         self._written: dict[tuple[str, str], str] = {}
+        #: How Redis shows an account that it was given, keyed by user and account. A cache as well.
+        self._shown: dict[tuple[str, Account], str] = {}
 
     async def inspect(self, node: RedisNode, access: ServerAccess) -> RedisNode:
         """Return the server with what it reports; try each password that it may have."""
@@ -65,13 +70,25 @@ class RedisServers:
                 drift = await self._drift(redis, access)
                 acl = await redis.execute_command("ACL GETUSER", "default")
                 link = await redis.config_get("masterauth", "masteruser", WRITE_QUORUM)
+                users = parse_users(await redis.execute_command("ACL LIST"))
         except (AuthenticationError, AuthenticationWrongNumberOfArgsError) as error:
             return replace(node, problem=f"{REFUSED}: {error}")
         except (RedisError, OSError) as error:
             return replace(node, problem=node.problem or f"does not answer at {node.address}: {error}")
         node = replace(node, problem="", password=password, write_quorum=int(link[WRITE_QUORUM]))
+        node = self._with_users(node, users, access)
         reached = with_password_state(node, acl, link, (access.password, access.previous))
         return node_from_info(reached, info, drift)
+
+    def _with_users(self, node: RedisNode, users: dict[str, str], access: ServerAccess) -> RedisNode:
+        """Return the server with the users that it must get and lose."""
+        missing = [
+            name
+            for name, account in access.users.users.items()
+            if name not in users or users[name] != self._shown.get((name, account))
+        ]
+        leaving = [name for name in access.users.leaving if name in users]
+        return replace(node, missing_users=tuple(missing), leaving_users=tuple(leaving))
 
     async def inspect_sentinel(self, node: SentinelNode, access: ServerAccess) -> SentinelNode:
         """Return the sentinel with what it reports of its master."""
@@ -108,6 +125,8 @@ class RedisServers:
                 await self._configure(node, dict(settings), access)
             case AcceptPassword() | UsePassword() | RequirePassword():
                 await self._change_password(action, access)
+            case SetUsers() | DropUsers():
+                await self._change_users(action, access)
             case Monitor() | StopMonitoring() | SetSentinelOptions() | Reset() | Failover() | SetSentinelPassword():
                 await run_sentinel_action(action, access)
             case ReplacePod(node):
@@ -130,6 +149,22 @@ class RedisServers:
                     await redis.config_set("masterauth", access.password)
                 case _:
                     assert_never(action)
+
+    async def _change_users(self, action: SetUsers | DropUsers, access: ServerAccess) -> None:
+        """Drop users, or set them and read how the server shows them. Each is changed completely or not at all."""
+        node = action.node
+        if isinstance(action, DropUsers):
+            await send_command(node, access, "ACL DELUSER", *node.leaving_users)
+            return
+        async with Connection.to(address_of(node), node.password, write=access.write) as redis:
+            for name in node.missing_users:
+                account = access.users.users[name]
+                try:
+                    await redis.execute_command("ACL SETUSER", name, *account.words)
+                except ResponseError as error:
+                    raise Rejected(f"the permissions of the user {name}: {error}") from error
+                shown = parse_users(await redis.execute_command("ACL LIST"))
+                self._shown[name, account] = shown[name]
 
     async def _drift(self, redis: Connection, access: ServerAccess) -> dict[str, str]:
         if not access.settings:

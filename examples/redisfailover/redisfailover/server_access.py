@@ -4,12 +4,13 @@ from steersman import Context, meta
 from steersman.kinds.core_v1 import Secret
 
 from redisfailover.api.redis_failover_v1 import RedisFailover
-from redisfailover.names import labels_of, passwords_name
-from redisfailover.passwords import PasswordRecord
+from redisfailover.names import labels_of, passwords_name, users_name
+from redisfailover.passwords import PasswordRecord, digest
 from redisfailover.servers import ServerAccess
 from redisfailover.settings import parse_settings, sentinel_options, split_write_quorum
+from redisfailover.users import Account, UserRecord
 
-_KEY = "record"
+_KEY, _LINES = "record", "users.conf"
 
 
 async def read_server_access(
@@ -34,7 +35,9 @@ async def read_server_access(
     if password or record.passwords:
         record = record.with_password(password)
         await save_password_record(failover, ctx, record)
+    users = await _ensure_users(failover, ctx)
     access = ServerAccess(
+        users=users,
         password=password,
         previous=previous,
         others=tuple(one for one in reversed(record.passwords) if one != password),
@@ -43,6 +46,45 @@ async def read_server_access(
         options=sentinel_options(failover.spec.sentinel.custom_config),
     )
     return access, record
+
+
+async def _ensure_users(failover: RedisFailover, ctx: Context[RedisFailover]) -> UserRecord:
+    """Return the ACL users, recorded before any server gets them. No user is dropped because a Secret is missing."""
+    wanted: dict[str, Account | None] = {}
+    problems: list[str] = []
+    for user in failover.spec.auth.users or []:
+        ref = user.password_secret_ref
+        secret = await ctx.get(Secret, ref.name)
+        password = ((secret.data or {}) if secret is not None else {}).get(ref.key)
+        wanted[user.name] = Account(digest(password.decode()), tuple(user.permissions)) if password else None
+        if not password:
+            problems.append(f"{user.name} (no {ref.key!r} in the Secret {ref.name!r})")
+    if failover.spec.auth.users or failover.status.condition("UsersReady") is not None:
+        message = ", ".join(problems)
+        if (
+            ctx.condition("UsersReady", not problems, "UsersMissing" if problems else "AsAskedFor", message)
+            and problems
+        ):
+            ctx.event("UsersMissing", message, kind="Warning")
+    found = await ctx.get(Secret, users_name(failover.name))
+    record = UserRecord.read((found.data or {}).get(_KEY, b"")) if found is not None else UserRecord()
+    record = record.with_wanted(wanted)
+    await save_users(failover, ctx, record)
+    return record
+
+
+async def save_users(
+    failover: RedisFailover, ctx: Context[RedisFailover], record: UserRecord, *, is_accepted: bool = False
+) -> None:
+    """Save the users if they changed. Servers mount the Secret, so it exists even if there are none.
+
+    A server with permissions that it rejects does not start: only accepted ones are written into its configuration.
+    """
+    found = await ctx.get(Secret, users_name(failover.name))
+    before = (found.data or {}).get(_LINES, b"") if found is not None else b""
+    data = {_KEY: record.write(), _LINES: record.lines().encode() if is_accepted else before}
+    if found is None or found.data != data:
+        await ctx.apply(Secret(meta(users_name(failover.name), labels=labels_of(failover.name, "redis")), data=data))
 
 
 async def save_password_record(failover: RedisFailover, ctx: Context[RedisFailover], record: PasswordRecord) -> None:

@@ -9,6 +9,7 @@ from steersman.controller import ExternalWriter, without_fence
 
 from redisfailover.actions import Action
 from redisfailover.observation import Address, RedisNode, SentinelNode
+from redisfailover.users import UserRecord
 
 
 class Rejected(Exception):  # noqa: N818 - named as the event
@@ -27,6 +28,8 @@ class ServerAccess:
     #: A password that clients may still use, and passwords that servers may still have.
     previous: str = field(default="", repr=False)
     others: tuple[str, ...] = field(default=(), repr=False)
+    #: ACL users that every server must have.
+    users: UserRecord = field(default_factory=UserRecord)
     #: Settings of servers, and options of sentinels.
     settings: Mapping[str, str] = field(default_factory=dict)
     #: Performs commands that change something, and writes of backups.

@@ -14,7 +14,7 @@ THEIRS = yaml.safe_load((HERE / "spotahome.yaml").read_text(encoding="utf-8"))
 README = (HERE.parent / "README.md").read_text(encoding="utf-8")
 
 #: Fields that spotahome's CRD does not have.
-OURS = {"spec.backup"}
+OURS = {"spec.backup", "auth.users"}
 #: A string in their CRD and a number in their example: both are accepted.
 OTHERWISE = {"bootstrapNode.port"}
 

@@ -156,7 +156,7 @@ async def test_every_sample_leads_to_pods_that_the_server_accepts(cluster: Clust
     assert [one.name for one in pod.containers] == ["redis", "redis-exporter", "beside"]
     assert pod.affinity is not None
     assert pod.affinity.pod_anti_affinity is not None
-    assert [one.name for one in pod.volumes or ()] == ["config", "redis-data", "notes"]
+    assert [one.name for one in pod.volumes or ()] == ["config", "users", "redis-data", "notes"]
 
 
 async def test_the_operator_has_exactly_the_permissions_that_it_needs(cluster: Cluster, fake_clock: FakeClock) -> None:

@@ -250,6 +250,8 @@ class ProcessesHistoryApp:
 def merged_history(page: str, bodies: Sequence[bytes]) -> bytes:
     """Return the answers of several processes as one."""
     match page:
+        case "/clusters":
+            return encode(list(dict.fromkeys(name for body in bodies for name in decode(body, type=list[str]))))
         case "/overview":
             return encode(merged_overview([decode(body, type=Overview) for body in bodies]))
         case "/objects":

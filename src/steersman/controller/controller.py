@@ -36,8 +36,9 @@ from steersman.controller.keys.write_barrier import WriteBarrier
 from steersman.controller.options import ControllerOptions
 from steersman.controller.owned import Owned
 from steersman.controller.recording.run_log import log_run
-from steersman.controller.recording.run_notes import RunNotes, current_notes
+from steersman.controller.recording.run_notes import RunNotes, noted
 from steersman.controller.recording.run_trace import RunTrace, named
+from steersman.controller.references import missing_referents
 from steersman.controller.reports.causes import Cause, Part, SpecChange, cause_of
 from steersman.controller.reports.failures import ReconcileFailure
 from steersman.controller.reports.outcome import (
@@ -253,6 +254,15 @@ class Controller(Generic[K]):
         """Return why a key that is neither ready nor running does not run, or that it has nothing to do."""
         return waiting_state(self._states.find(record.key), record, until, self._clock.monotonic())
 
+    def missing_referents(self, record: Record) -> list[history.ObjectName]:
+        """Return the objects that a reconciled one names by a `Reference`, and that the complete caches do not have."""
+        return [
+            named(informer.resource.gvk, key)
+            for trigger, informer, subscription in self._subscriptions
+            if subscription.is_synced
+            for key in missing_referents(trigger, informer, record)
+        ]
+
     # From a change to a key.
 
     def reconcile_now(self, key: ObjectKey) -> bool:
@@ -398,7 +408,7 @@ class Controller(Generic[K]):
             self.reconciler, run, ctx, self._clock, failures=state.failures, is_stopping=self._workers.is_stopping
         )
         try:
-            outcome = await (attempt.run() if notes is None else _noted(attempt, notes))
+            outcome = await (attempt.run() if notes is None else noted(attempt.run(), notes))
         except BaseException:
             self._recorder.record(
                 ended, Stopped(), RunTiming(trace.started, trace.began, self._clock.monotonic() - trace.began)
@@ -618,15 +628,6 @@ class Controller(Generic[K]):
 
     def __repr__(self) -> str:
         return f"<Controller {self.reconciler.name} {self.queue!r} held={len(self._barrier)}>"
-
-
-async def _noted(attempt: Attempt[Any], notes: RunNotes) -> Outcome:
-    """Run an attempt, and note everything that it reads and sends."""
-    current_notes.set(notes)
-    try:
-        return await attempt.run()
-    finally:
-        current_notes.set(None)
 
 
 class _ChangeListener(Struct, frozen=True):

@@ -13,7 +13,7 @@ referent at least as new as the change that found no referrer. The referent need
 """
 
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeAlias
+from typing import Any, Generic, TypeAlias
 
 from steersman.controller.predicates import Predicate, always
 from steersman.controller.triggers import MappingFailed, R_contra, Trigger, W_co, WatchedKind
@@ -74,14 +74,17 @@ class Reference(WatchedKind[R_contra], Generic[R_contra, W_co], frozen=True):
         """Return the trigger of the objects that name the changed one."""
         referent, kind, by = resource_of(self.kind), reconciled.resource.gvk.kind, self.by
 
-        def extract(record: Record) -> list[str]:
+        def referents(record: Record) -> list[ObjectKey]:
             try:
                 referrer = reconciled.decode(record)
             except DecodeError:
                 # The controller reports objects that do not decode, and does not reconcile them.
                 return []
+            return referent_keys(by(referrer), referent, record.key.namespace)
+
+        def extract(record: Record) -> list[str]:
             try:
-                return [str(key) for key in referent_keys(by(referrer), referent, record.key.namespace)]
+                return [str(key) for key in referents(record)]
             except BaseException as error:  # noqa: BLE001 - an author's function must not stop the cache
                 failure = error
                 failed(kind, record.key, failure)
@@ -94,4 +97,16 @@ class Reference(WatchedKind[R_contra], Generic[R_contra, W_co], frozen=True):
         def mapper(record: Record) -> list[ObjectKey]:
             return reconciled.store.keys_by_index(index, str(record.key))
 
-        return Trigger(self.kind, mapper, self.when, self.optional, self)
+        return Trigger(self.kind, mapper, self.when, self.optional, self, referents)
+
+
+def missing_referents(trigger: Trigger, cache: Informer[Any], record: Record) -> list[ObjectKey]:
+    """Return the objects that a reconciled one names, and that do not exist by a complete cache of their kind."""
+    # A cache with a selector does not prove that an object does not exist.
+    if trigger.referents is None or cache.is_selective:
+        return []
+    try:
+        keys = list(trigger.referents(record))
+    except Exception:  # noqa: BLE001 - it was reported when the cache called the author's function
+        return []
+    return [key for key in keys if cache.covers_namespace(key.namespace) and cache.store.get(key) is None]

@@ -98,6 +98,8 @@ class Trigger(Struct, frozen=True):
     optional: bool = False
     #: Which objects of the kind are watched.
     scope: Scope = EVERYTHING
+    #: Returns the keys of the watched objects that a reconciled one names, for a `Reference`.
+    referents: Mapper | None = None
 
     @property
     def is_own(self) -> bool:

@@ -13,6 +13,7 @@ from steersman.history.records import (
     KeyPhase,
     KeyState,
     LeadershipChange,
+    ObjectName,
     ObjectView,
     Read,
     Reconcile,
@@ -25,6 +26,8 @@ from steersman.history.records import (
 
 #: How far the lines of a reconcile stand to the right, and the width of their first word.
 _INDENT, _WORD = 16, 8
+#: Missing objects that are named; one more is named instead of counted.
+_NAMED = 2
 
 
 def explain(view: ObjectView, now: datetime) -> list[str]:
@@ -109,10 +112,38 @@ def next_run(view: ObjectView, now: datetime) -> str:
         case KeyPhase.GAVE_UP:
             return "Next run: when its spec changes. The last run said that trying again is of no use until then."
         case _:
-            moments = [f"when {state.waits_for.within(view.object.namespace)} changes"] if state.waits_for else []
-            if state.until is not None:
-                moments.append(f"at {state.until.astimezone(now.tzinfo):%H:%M:%S} ({duration_until(state.until, now)})")
-            return f"Next run: {', or '.join(moments) or 'when it or an object that it owns changes'}."
+            return f"Next run: {', or '.join(_moments(view, now))}."
+
+
+def _moments(view: ObjectView, now: datetime) -> list[str]:
+    """Return when an object that waits is reconciled next."""
+    state, absent, moments = view.state, absent_objects(view), []
+    if absent:
+        moments.append(f"when {_one_of([one.within(view.object.namespace) for one in absent])} appears")
+    if state.waits_for is not None and state.waits_for not in absent:
+        moments.append(f"when {state.waits_for.within(view.object.namespace)} changes")
+    if state.until is not None:
+        moments.append(f"at {state.until.astimezone(now.tzinfo):%H:%M:%S} ({duration_until(state.until, now)})")
+    elif state.waits_for is None:
+        moments.append("when it or an object that it owns changes")
+    return moments
+
+
+def absent_objects(view: ObjectView) -> list[ObjectName]:
+    """Return the objects that do not exist and whose creation leads to the next run."""
+    state, last = view.state, view.reconciles[-1] if view.reconciles else None
+    awaited = state.waits_for
+    if awaited is None or awaited in state.missing or last is None:
+        return list(state.missing)
+    is_absent = any(read.object == awaited and not read.count for read in last.reads)
+    return [awaited, *state.missing] if is_absent else list(state.missing)
+
+
+def _one_of(names: list[str]) -> str:
+    """Return names as a list in a sentence, at most a few."""
+    if len(names) > _NAMED + 1:
+        names = [*names[:_NAMED], f"one of {len(names) - _NAMED} more"]
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _no_worker(replica: ReplicaRecord) -> str:

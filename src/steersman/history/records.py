@@ -318,6 +318,8 @@ class KeyState(Struct, frozen=True, omit_defaults=True):
     waits_for: ObjectName | None = None
     #: What it waits for, in words.
     detail: str = ""
+    #: Objects that it names and that do not exist: it is reconciled when one of them is created.
+    missing: tuple[ObjectName, ...] = ()
 
 
 class ReplicaRecord(Struct, frozen=True, omit_defaults=True, kw_only=True):

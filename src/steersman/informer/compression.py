@@ -26,11 +26,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import Final
 
+from steersman.informer.growth import LARGE
 from steersman.informer.record import Codec, Record
 from steersman.objects.identity import ObjectKey
 
-#: Bytes of cached objects from which they are compressed.
-COMPRESS_ABOVE: Final = 16 * 1024 * 1024
+#: Bytes of cached objects from which they are compressed. Smaller caches do no harm, and sync faster as they are.
+COMPRESS_ABOVE: Final = LARGE
 #: Seconds without a change after which an object is compressed.
 HOT_SECONDS: Final = 60.0
 #: Number of objects that are compressed at once; a few milliseconds.

@@ -234,6 +234,11 @@ class Informer(StoreReader[K], Generic[K]):
         except TimeoutError:
             raise WaitTimeout(f"{self.resource.gvk} did not sync in {within} s: {self.freshness().reason}") from None
 
+    def age(self) -> float | None:
+        """Return the age of `freshness` alone: every read of a run asks for it."""
+        reflectors = self._reflectors
+        return reflectors[0].age if len(reflectors) == 1 else self.freshness().age
+
     def freshness(self) -> Freshness:
         """Return how current the cache is; of several namespaces the least current counts."""
         if len(self._reflectors) == 1:

@@ -73,10 +73,14 @@ class Reflector:
         """Whether the store holds a complete state, and the kind is still served."""
         return self._synced
 
+    @property
+    def age(self) -> float | None:
+        """Seconds since the server last sent an event, a bookmark or a list; ``None`` before the first."""
+        return None if self._heard_at is None else self._clock.monotonic() - self._heard_at
+
     def freshness(self) -> Freshness:
         """Return how current the replica is."""
-        age = None if self._heard_at is None else self._clock.monotonic() - self._heard_at
-        return Freshness(self._synced, age, self._error)
+        return Freshness(self._synced, self.age, self._error)
 
     # The replica of the driver.
 
@@ -99,6 +103,7 @@ class Reflector:
         self._synced = self._was_synced = True
         self._on_changes(changes)
         if self._store.compression is not None and self._store.compression.is_active:
+            del buffer  # the objects before they were compressed
             return_free_memory()
 
     def apply(self, events: list[ObjectEvent], *, initial: bool) -> str:

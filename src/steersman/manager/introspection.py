@@ -160,7 +160,7 @@ class LiveIntrospection:
                 generation=record.generation,
                 observed_generation=shown.observed_generation,
                 conditions=_conditions(shown),
-                state=self._key_state(controller, record),
+                state=replace(self._key_state(controller, record), missing=tuple(controller.missing_referents(record))),
                 reconciles=reconciles,
                 cluster=self._facts.cluster,
                 replica=self._replica(controller, record),

@@ -94,7 +94,7 @@ _log = logging.getLogger("steersman.manager")
 _LAST_EVENTS = 2.0
 
 
-class Tracing(RunTracer, Protocol):
+class TracingBackend(RunTracer, Protocol):
     """Makes spans of runs and reviews; OpenTelemetry itself is imported only where it is used."""
 
     def add_call(self, call: WebhookCall) -> None:
@@ -149,7 +149,7 @@ class ManagerOptions:
     #: Carries out ``ctx.external_write``; crash tests count and interrupt writes here.
     carry_out: CarryOut = carry_out_at_once
     #: Makes spans of reconciles and reviews (``steersman.manager.tracing``); ``None`` makes none.
-    tracing: Tracing | None = None
+    tracing: TracingBackend | None = None
     #: Notified of each reconcile that fails unexpectedly, such as to send it to an error tracker.
     on_failure: FailureListener = ignore_failure
 

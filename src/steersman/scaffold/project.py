@@ -89,6 +89,14 @@ def version_of(root: Path) -> str:
     return str(project.get("version") or "0.0.0") if isinstance(project, dict) else "0.0.0"
 
 
+def provider_of(root: Path) -> str:
+    """Return the name of the project's first author who has one, otherwise the project's domain."""
+    project = _document_of(root).get("project", {})
+    authors = project.get("authors", []) if isinstance(project, dict) else []
+    names = [str(author["name"]) for author in authors if isinstance(author, dict) and author.get("name")]
+    return next(iter(names), str(settings_of(root).get("domain", DEFAULT_DOMAIN)))
+
+
 def requirements_of(root: Path) -> list[str]:
     """Return what the project in a folder needs at run time."""
     project = _document_of(root).get("project", {})

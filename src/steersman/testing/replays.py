@@ -130,7 +130,12 @@ async def replay_reconcile(
         )
         if not ran:
             raise ConfigError(f"the recording of {recording.title} does not contain the object itself")
-        return Replay(recording, recordings.of(recording.object)[-1])
+        replayed = recordings.of(recording.object)
+        if not replayed:
+            last = options.history.last(recording.object)
+            reason = "the run was not recorded" if last is None else f"the object does not decode: {last.message}"
+            raise ConfigError(f"{recording.object}: {reason}")
+        return Replay(recording, replayed[-1])
 
 
 # The surroundings of a replayed run.

@@ -25,6 +25,10 @@ class WireTypeError(Exception):
     """A value does not fit its type; the text is that of Go's decoder."""
 
 
+class MismatchedType(WireTypeError):  # noqa: N818 - named as the fact, like the rest of the tree
+    """A value has another type than its field. Go reads on, and reports it only if nothing worse follows."""
+
+
 @dataclass(slots=True)
 class Reading:
     """Position of a reader, and the unknown fields it has met."""
@@ -37,13 +41,13 @@ class Reading:
     keeps_empty: bool = False
     has_empty: bool = False
 
-    def refuse(self, value: object, wanted: str) -> WireTypeError:
+    def refuse(self, value: object, wanted: str) -> MismatchedType:
         """Return the error for a value that is not of the wanted Go type."""
         word = _JSON_WORDS[value.__class__]
         if wanted in ("int64", "int32") and word == "number":
             word = f"number {json_number(value) if value.__class__ is float else value}"
         where = f"Go struct field {self.record}.{'.'.join(self.trail)}" if self.trail else "Go value"
-        return WireTypeError(f"json: cannot unmarshal {word} into {where} of type {wanted}")
+        return MismatchedType(f"json: cannot unmarshal {word} into {where} of type {wanted}")
 
 
 #: Reads one value and returns what is kept of it. The path is the one by which unknown fields are named.

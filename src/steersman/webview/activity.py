@@ -7,8 +7,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from steersman.history.records import Reconcile
-
 #: Seconds that one count covers, and the number of counts that are kept.
 SLICE: Final = 10
 SLICES: Final = 60
@@ -31,10 +29,9 @@ class Activity:
         #: Invariant: ascending by start, at most `SLICES` of them.
         self._slices: deque[ActivitySlice] = deque(maxlen=SLICES)
 
-    def add(self, reconcile: Reconcile) -> None:
-        """Count a run where it belongs; one that ends before the newest slice is counted in that slice."""
-        start = _slice_of(reconcile.started.timestamp() + reconcile.seconds)
-        failed = int(reconcile.is_failure)
+    def add(self, at: float, *, failed: bool) -> None:
+        """Count a run by when it ended; one that ended before the newest slice is counted in that slice."""
+        start = _slice_of(at)
         with self._lock:
             newest = self._slices[-1] if self._slices else None
             if newest is None or newest.start < start:

@@ -28,7 +28,7 @@ from msgspec import Struct, json
 
 from steersman.clock import Clock
 from steersman.errors import SteersmanError
-from steersman.history.records import ObjectName
+from steersman.history.records import ObjectName, Reconcile, ReconcileEnd
 from steersman.history.state import Introspection, ObjectSummary
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.webview.access import AccessRules, Refusal
@@ -103,8 +103,8 @@ class WebViewApp:
         self._updates = LiveUpdates(source, clock)
         self._activity = Activity()
         for reconcile in source.history.newest(_COUNTED_AT_START):
-            self._activity.add(reconcile)
-        self._end_counting = source.history.listen(self._activity.add)
+            self._activity.add(reconcile.started.timestamp() + reconcile.seconds, failed=reconcile.is_failure)
+        self._end_counting = source.history.listen_to_ends(self._count)
         #: The lines of all objects, and when they were made.
         self._summaries: tuple[float, list[ObjectSummary]] | None = None
         self._pages = {
@@ -117,6 +117,10 @@ class WebViewApp:
 
     def __repr__(self) -> str:
         return f"<WebViewApp {'read-only' if self._options.actions is None else 'with actions'} {self._updates!r}>"
+
+    def _count(self, end: Reconcile | ReconcileEnd) -> None:
+        """Count a run that has just ended; its record need not be made for that."""
+        self._activity.add(self._clock.now().timestamp(), failed=isinstance(end, Reconcile) and end.is_failure)
 
     def close(self) -> None:
         """Stop counting runs."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from steersman.history.explanation import next_run, sentence
 from steersman.history.recorded_test import name_of_test, recorded_test
 from steersman.history.recordings import most_telling
-from steersman.history.records import KeyPhase, ObjectName, ObjectView, Reconcile, Result
+from steersman.history.records import KeyPhase, LeadershipChange, ObjectName, ObjectView, Reconcile, Result
 from steersman.history.state import (
     CacheState,
     ControllerState,
@@ -62,6 +62,8 @@ class OverviewDocument(Struct, frozen=True, kw_only=True):
     concerns: list[Concern]
     activity: list[ActivitySlice]
     recent: list[Reconcile]
+    #: When the process began and ceased to lead, newest first.
+    leadership: list[LeadershipChange]
 
 
 class Branch(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -133,13 +135,17 @@ def overview_document(
         concerns=concerns(summaries),
         activity=activity,
         recent=source.history.newest(_RECENT)[::-1],
+        leadership=source.history.leadership()[: -_RECENT - 1 : -1],
     )
 
 
 def object_document(source: Introspection, name: ObjectName) -> ObjectDocument | None:
-    """Return the page of an object; ``None`` if it neither exists nor is remembered."""
+    """Return the page of an object; ``None`` if it neither exists nor is remembered.
+
+    An object whose creation was denied exists in its reviews only.
+    """
     view = source.view(name)
-    if not view.exists and not view.reconciles:
+    if not (view.exists or view.reconciles or view.reviews):
         return None
     tree = source.tree(name)
     return ObjectDocument(

@@ -20,7 +20,7 @@ from typing import Any, Final
 from msgspec import json
 
 from steersman.clock import Clock, Timer
-from steersman.history.records import ObjectName, Reconcile
+from steersman.history.records import LeadershipChange, ObjectName, Reconcile, WebhookCall
 from steersman.history.state import Introspection
 from steersman.protocol.http import Stream
 from steersman.webview.documents import ChangedDocument, summary_of
@@ -50,7 +50,7 @@ class LiveUpdates:
         self._changed: dict[ObjectName, None] = {}
         self._is_overflown = False
         self._runs: deque[Reconcile] = deque(maxlen=MOST_RUNS)
-        self._end_listening: Callable[[], None] | None = None
+        self._end_listening: list[Callable[[], None]] = []
         self._timers: dict[str, Timer] = {}
 
     def __repr__(self) -> str:
@@ -76,32 +76,44 @@ class LiveUpdates:
     def _start(self) -> None:
         loop = asyncio.get_running_loop()
 
-        def on_reconcile(reconcile: Reconcile) -> None:
+        def on_record(record: Reconcile | WebhookCall | LeadershipChange) -> None:
             # Another thread may end a run after the loop has closed; then no client is left either.
-            if self._mark(reconcile) and not loop.is_closed():
+            if self._mark(record) and not loop.is_closed():
                 loop.call_soon_threadsafe(self._schedule)
 
-        self._end_listening = self._source.history.listen(on_reconcile)
+        history = self._source.history
+        self._end_listening = [
+            history.listen(on_record),
+            history.listen(on_record, WebhookCall),
+            history.listen(on_record, LeadershipChange),
+        ]
         self._timers["heartbeat"] = self._clock.call_later(HEARTBEAT, self._beat)
 
     def _stop(self) -> None:
-        if self._end_listening is not None:
-            self._end_listening()
-            self._end_listening = None
+        for end in self._end_listening:
+            end()
+        self._end_listening = []
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
         self._take()
 
-    def _mark(self, reconcile: Reconcile) -> bool:
-        """Mark an object as changed; return whether it is the first since the last message."""
+    def _mark(self, record: Reconcile | WebhookCall | LeadershipChange) -> bool:
+        """Mark what a record changes; return whether it is the first since the last message.
+
+        A change of leadership is on the page of every object, so that clients ask for everything again.
+        """
+        name = None if isinstance(record, LeadershipChange) else record.object
         with self._lock:
             is_first = not self._changed and not self._is_overflown
-            self._runs.append(reconcile)
-            if len(self._changed) >= MOST_OBJECTS and reconcile.object not in self._changed:
+            if isinstance(record, Reconcile):
+                self._runs.append(record)
+            if isinstance(record, LeadershipChange) or (
+                len(self._changed) >= MOST_OBJECTS and name not in self._changed
+            ):
                 self._is_overflown = True
-            else:
-                self._changed[reconcile.object] = None
+            elif name is not None:
+                self._changed[name] = None
             return is_first
 
     def _take(self) -> tuple[list[ObjectName], list[Reconcile], bool]:
@@ -119,7 +131,7 @@ class LiveUpdates:
     def _send_changes(self) -> None:
         self._timers.pop("changes", None)
         names, runs, is_overflown = self._take()
-        if not runs:
+        if not (names or runs or is_overflown):
             return
         views = [] if is_overflown else [self._source.view(name) for name in names]
         self._send(

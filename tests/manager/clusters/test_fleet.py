@@ -121,7 +121,8 @@ async def test_a_cluster_that_is_away_stops_no_other_and_is_named(fake_clock: Fa
         await world.create("eu", "a")
         assert ("eu", "a") in world.seen
         await fake_clock.advance(25.0)  # the manager has given up to wait for its caches, and has begun again
-        assert list(fleet.readiness.failing()) == ["cluster/us"]
+        assert list(fleet.readiness.failing(exclude=["started"])) == ["cluster/us"]
+        assert fleet.readiness.failing()["started"] == "not all controllers run yet in us"
         assert "cluster/eu" in fleet.readiness.names()
         assert 'steersman_cluster_ready{cluster="us"} 0.0' in fleet.metrics().decode()
         await world.create("eu", "b")
@@ -148,9 +149,24 @@ async def test_a_cluster_that_is_not_listed_any_more_is_left_and_its_lease_relea
         (left,) = world.servers["us"].list(Lease)
         assert left.spec is not None
         assert not left.spec.holder_identity
-        assert fleet.readiness.names() == ["clusters", "cluster/eu"]
+        assert fleet.readiness.names() == ["started", "clusters", "cluster/eu"]
         await world.create("us", "a")
         assert ("us", "a") not in world.seen
+
+
+async def test_a_replica_that_waits_for_its_leases_is_ready(fake_clock: FakeClock) -> None:
+    """Deployments probe without the check ``started``: otherwise no rollout would ever end."""
+    options = ManagerOptions(
+        election=ElectionOptions(name="copies", namespace="", identity=""), instance="pod", sync_timeout=20.0
+    )
+    leader = World(fake_clock, options)
+    async with leader.running(*NAMES):
+        await fake_clock.advance(5.0)
+        waiting = World(fake_clock, options)
+        waiting.servers = leader.servers
+        async with waiting.running(*NAMES) as fleet:
+            await fake_clock.advance(5.0)
+            assert fleet.readiness.failing() == {"started": "not all controllers run yet in eu, us"}
 
 
 async def test_a_cluster_with_new_settings_is_joined_again(fake_clock: FakeClock) -> None:

@@ -29,6 +29,7 @@ from steersman.scaffold.manifests.permissions import permission_objects, user_ro
 from steersman.scaffold.manifests.plain import all_objects, definition_objects, manifest_files
 from steersman.scaffold.manifests.releases import release_changes
 from steersman.scaffold.manifests.shape import Shape, name_of, shape_from
+from steersman.scaffold.project import provider_of
 from steersman.testing.cluster import Cluster
 from steersman.transport.in_memory import InMemoryTransport
 from tests.support.example_operator import Fleet, FleetSpec, operator
@@ -132,6 +133,28 @@ def test_more_replicas_than_shards_are_rejected() -> None:
     """They would wait forever, and look like capacity."""
     with pytest.raises(ConfigError, match="2 shards, and 3 replicas cannot all work"):
         all_objects(Operator("fleet", shards=2), Shape(image="i", namespace="n", replicas=3))
+
+
+@pytest.mark.parametrize(
+    ("shards", "replicas", "message"),
+    [
+        (0, 1, "--processes=4 needs an operator with shards: declare Operator('fleet', shards=N)"),
+        (8, 3, "3 replicas of 4 processes cannot all work on them: set replicas to 2 or less"),
+    ],
+)
+def test_processes_need_shards_and_roles_for_each(shards: int, replicas: int, message: str) -> None:
+    """Without declared shards the role has no Leases for slots: every process would be forbidden to start."""
+    shape = Shape(image="i", namespace="n", replicas=replicas, args=("--processes", "4"))
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        all_objects(Operator("fleet", shards=shards), shape)
+
+
+def test_a_drain_evicts_one_replica_of_a_sharded_operator_at_a_time() -> None:
+    """Its shards move to the others; two evictions at once would leave more objects without a worker."""
+    shape = Shape(image="i", namespace="n", replicas=4, args=("--processes=2",))
+    objects = {one["kind"]: one for one in all_objects(Operator("fleet", shards=8), shape)}
+    assert objects["PodDisruptionBudget"]["spec"]["maxUnavailable"] == 1
+    assert objects["Deployment"]["spec"]["replicas"] == 4
 
 
 def test_a_namespaced_operator_has_no_cluster_permissions() -> None:
@@ -261,8 +284,12 @@ def test_a_chart_has_values_for_what_differs_between_clusters() -> None:
 def test_a_bundle_lists_what_it_owns_and_needs() -> None:
     """The Operator Lifecycle Manager installs from this file alone."""
     sample = {"apiVersion": "fleet.example.com/v1", "kind": "Fleet", "metadata": {"name": "a"}}
-    files = bundle_files(operator, SHAPE, version="1.0.0", samples=[sample])
+    files = bundle_files(operator, SHAPE, version="1.0.0", samples=[sample], provider="Ann")
     [version] = load(files["manifests/fleet.clusterserviceversion.yaml"])
+    # operator-framework's own validation rejects a bundle without a provider, and warns about the other two.
+    assert version["spec"]["provider"] == {"name": "Ann"}
+    assert version["spec"]["minKubeVersion"] == "1.28.0"
+    assert "bundle.channels.v1: candidate\n" in files["metadata/annotations.yaml"]
     assert version["metadata"]["name"] == "fleet.v1.0.0"
     assert '"kind": "Fleet"' in version["metadata"]["annotations"]["alm-examples"]
     [owned] = version["spec"]["customresourcedefinitions"]["owned"]
@@ -271,6 +298,15 @@ def test_a_bundle_lists_what_it_owns_and_needs() -> None:
     assert install["deployments"][0]["spec"]["template"]["spec"]["serviceAccountName"] == "fleet"
     assert install["permissions"][0]["rules"] == lease_rules("fleet")
     assert "LABEL operators.operatorframework.io.bundle.package.v1=fleet\n" in files["bundle.Dockerfile"]
+
+
+def test_the_provider_of_a_bundle_is_the_author_of_the_project(tmp_path: Path) -> None:
+    """Without an author it is the domain, which every project has."""
+    settings = tmp_path / "pyproject.toml"
+    settings.write_text('[tool.steersman]\nname = "fleet"\ndomain = "example.com"\n')
+    assert provider_of(tmp_path) == "example.com"
+    settings.write_text('[project]\nauthors = [{email = "ann@example.com"}, {name = "Ann"}]\n')
+    assert provider_of(tmp_path) == "Ann"
 
 
 def test_a_release_that_removes_something_is_breaking() -> None:

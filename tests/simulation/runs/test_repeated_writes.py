@@ -1,4 +1,4 @@
-"""A server that repeats writes up to the fault leads to the same runs as one that decides all of them."""
+"""A server that repeats writes of earlier runs leads to the same runs as one that decides all of them."""
 
 import pytest
 
@@ -10,7 +10,18 @@ from steersman.simulation.runs.run import Outcome, run_plan
 from steersman.simulation.runs.world import World
 from steersman.testing import Cluster, Scenario
 
-PLANS = ("crash-after@write:4", "watch-expired@event:5", "competing-write@write:5", "restart@rest:2", "order@seed:1")
+PLANS = (
+    "crash-after@write:4",
+    "crash-before@write:5",
+    "watch-expired@event:5",
+    "competing-write@write:5",
+    "conflict@write:5",
+    "forbidden@write:5",
+    "recreated@write:4",
+    "restart@rest:2",
+    "order@seed:1",
+    "leader-crash@write:3",
+)
 
 
 class RackSpec(Model):
@@ -61,6 +72,7 @@ def outcome_of(world: World, scenario: Scenario, plan: Plan) -> Outcome:
 def test_a_run_with_repeated_writes_is_the_same_as_one_without(scenario: Scenario) -> None:
     """A write that is repeated wrongly would make every later judgement wrong, without a sign of it."""
     deciding, repeating = World(make_operator()), World(make_operator())
+    deciding.cluster.server.is_repeating = False
     outcome_of(repeating, scenario, Plan())
     for plan in map(parse_plan, PLANS):
         expected, found = outcome_of(deciding, scenario, plan), outcome_of(repeating, scenario, plan)
@@ -70,13 +82,38 @@ def test_a_run_with_repeated_writes_is_the_same_as_one_without(scenario: Scenari
         assert deciding.cluster.server.repeated == 0
 
 
-@pytest.mark.parametrize(("plan", "repeated"), [("crash-after@write:1", 1), ("crash-after@write:4", 5)])
-def test_the_writes_before_the_fault_are_repeated(plan: str, repeated: int) -> None:
+@pytest.mark.parametrize(("plan", "repeated"), [("crash-after@write:1", 2), ("crash-after@write:4", 6)])
+def test_the_writes_up_to_the_fault_are_repeated(plan: str, repeated: int) -> None:
     """Up to the fault a run is the undisturbed one; the scenario's own writes count, too."""
     world = World(make_operator())
     outcome_of(world, rollout, Plan())
     outcome_of(world, rollout, parse_plan(plan))
     assert world.cluster.server.repeated == repeated
+
+
+def test_writes_after_the_fault_are_those_of_an_equal_plan() -> None:
+    """A crash after a write leaves the same as one before the next: the second run repeats what the first decided."""
+    world = World(make_operator())
+    outcome_of(world, rollout, Plan())
+    outcome_of(world, rollout, parse_plan("crash-after@write:3"))
+    before = world.cluster.server.repeated
+    outcome = outcome_of(world, rollout, parse_plan("crash-before@write:4"))
+    assert world.cluster.server.repeated > before
+    assert outcome.is_complete
+
+
+def test_what_a_run_leads_to_does_not_depend_on_the_runs_before_it() -> None:
+    """A worker process runs other plans before, and must reach the same judgement."""
+    plan = parse_plan("crash-before@write:3")
+    alone, later = World(make_operator()), World(make_operator())
+    for earlier in ("undisturbed", "crash-after@write:2", "conflict@write:3"):
+        outcome_of(later, rollout, Plan() if earlier == "undisturbed" else parse_plan(earlier))
+    expected, found = outcome_of(alone, rollout, plan), outcome_of(later, rollout, plan)
+    assert found.recording.trace == expected.recording.trace
+    assert later.cluster.server.repeated > alone.cluster.server.repeated == 0
+    assert [record.uid for record in later.cluster.server.objects.records_of("configmaps")] == [
+        record.uid for record in alone.cluster.server.objects.records_of("configmaps")
+    ]
 
 
 def test_another_seed_repeats_nothing() -> None:

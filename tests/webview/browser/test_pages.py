@@ -79,6 +79,28 @@ async def test_an_object_shows_why_what_it_owns_and_what_changed() -> None:
         await view.see("Rolling out shop/web:1.42 to 3 pods.", ".beside")
 
 
+async def test_the_timeline_shows_reviews_and_leadership_between_the_runs() -> None:
+    """A denied change and a new leader explain a run that came late, or none; both appear without a reload."""
+    operator = showcase(RealClock())
+    operator.lead(is_leader=True, ago=3600)
+    operator.review(WEB, ago=100, is_allowed=True)
+    operator.review(WEB, ago=90, status=499)
+    async with viewed(operator, Look(at="#/objects/Website/shop/web")) as view:
+        await view.see("the operator began to lead (shop/website-operator)", ".timeline")
+        await view.see("no answer (HTTP 499)", ".review")
+        await view.see("allowed", ".review")
+        operator.review(WEB, is_allowed=False, message="replicas must not shrink to <b>0</b>")
+        await view.see("denied: replicas must not shrink to <b>0</b>", ".timeline")
+        titles = await view.page.locator(".timeline .run-title strong").all_inner_texts()
+        assert titles[0] == "review of UPDATE"
+        assert titles[-1] == "the operator began to lead (shop/website-operator)"
+        operator.lead(is_leader=False, reason="the lease could not be renewed in time")
+        await view.see("the lease could not be renewed in time", ".timeline")
+        await view.go("#/")
+        await view.see("the operator ceased to lead (shop/website-operator)", ".feed")
+        await view.see("412 reviews, 3 denied, 0 without an answer, slowest 18 ms", ".webhooks")
+
+
 async def test_the_api_is_shown_in_words() -> None:
     """Types, limits, defaults and rules of every field, for readers who do not know OpenAPI."""
     async with viewed(showcase(RealClock()), Look(at="#/api")) as view:
@@ -436,6 +458,10 @@ async def test_the_sentences_of_the_page_are_those_of_steer_why() -> None:
     operator = showcase(RealClock())
     now = operator.clock.now()
     states = [KeyState(phase, now + timedelta(hours=1) if phase is not KeyPhase.IDLE else None) for phase in KeyPhase]
+    secrets = tuple(ObjectName("Secret", "shop", f"tls-{number}") for number in range(5))
+    states += [KeyState(missing=secrets[:count]) for count in range(1, 6)]
+    states.append(KeyState(KeyPhase.WAITING, now + timedelta(hours=1), secrets[0], missing=secrets[:1]))
+    states.append(KeyState(KeyPhase.WAITING, None, secrets[0], missing=secrets[1:2]))
     for number, state in enumerate(states):
         operator.put(
             ObjectName("Thing", "", f"thing-{number}"), state=state, generation=2, observed_generation=number % 3

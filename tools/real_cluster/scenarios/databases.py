@@ -70,7 +70,8 @@ def _push_server(user: User) -> None:
     programs = [File(f"bin/{name}", busybox.read_bytes(), 0o755) for name in ("sh", "cp", "chmod")]
     files = [File("usr/bin/mongod", mongod.read_bytes(), 0o755), *library_files([mongod]), *programs, *system_files()]
     with user.step("image of a real mongod"), tempfile.TemporaryDirectory(dir=user.folder) as folder:
-        image = Image(title="mongo", files=files, command=("/usr/bin/mongod",))
+        # Unlike in the official image, /tmp belongs to root here.
+        image = Image(title="mongo", files=files, command=("/usr/bin/mongod", "--nounixsocket"))
         write_image(image, Path(folder) / "mongo", os.uname().machine)
         for version in _VERSIONS:
             push_image(Path(folder) / "mongo", f"{REGISTRY}/library/mongo:{version}")

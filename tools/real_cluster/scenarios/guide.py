@@ -17,10 +17,14 @@ def run(user: User) -> None:
     """Type the commands of the guide in an empty folder, beside which the base image is."""
     (user.folder / "python").symlink_to(user.images / "python")
     environment = {**os.environ, "HOME": str(user.folder)}
-    with user.step("the commands of docs/laptop-to-cluster.md, as they stand") as notes:
-        try:
-            page = _GUIDE.read_text(encoding="utf-8")
-            commands = follow(page, user.folder, environment, is_typed=lambda text: not _NEEDS_NETWORK.match(text))
-        except AssertionError as error:
-            raise ScenarioError(f"{error}\n{user.situation()}") from error
-        notes.append(f"{len(commands)} commands")
+    page = _GUIDE.read_text(encoding="utf-8")
+    try:
+        follow(
+            page,
+            user.folder,
+            environment,
+            is_typed=lambda text: not _NEEDS_NETWORK.match(text),
+            on_done=lambda command, seconds: user.done(f"`{command}`", seconds),
+        )
+    except AssertionError as error:
+        raise ScenarioError(f"{error}\n{user.situation()}") from error

@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,11 @@ from steersman import meta
 from steersman.clock import RealClock
 from steersman.kinds.core_v1 import Secret
 
+from mgors.api.mgors_archive_v1 import MgorsArchive
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec
-from mgors.api.mgors_v1 import BackupPlan, BackupStorage, S3Target
+from mgors.api.mgors_v1 import BackupPlan, BackupStorage, PointInTime, S3Target
+from mgors.oplog import Position
 from mgors.s3 import Bucket, S3Error
 
 SECRET = "s3cr3t-key"  # noqa: S105 - of a server that lives as long as a test
@@ -128,3 +131,39 @@ async def test_all_data_is_lost_and_restored_from_a_bucket(start: StartTestbed, 
         await client.delete(backup)
         await client.wait_deleted(backup, timeout=30)
         assert bucket.keys("") == []
+
+
+async def test_a_moment_is_restored_from_a_bucket_after_all_data_was_lost(start: StartTestbed, tmp_path: Path) -> None:
+    """Slices are stored beside the backup and outlive the set; an error names the last possible moment."""
+    async with serving(tmp_path) as bucket, start() as testbed:
+        client = testbed.cluster.client
+        keys = {"AWS_ACCESS_KEY_ID": b"key", "AWS_SECRET_ACCESS_KEY": SECRET.encode()}
+        await client.create(Secret(meta("s3", namespace="default"), data=keys))
+        target = S3Target(endpoint=bucket.endpoint, bucket="mongo", secret_name="s3")  # noqa: S106
+        plan = BackupPlan(storage=BackupStorage(s3=target), point_in_time=PointInTime(every_seconds=1))
+        await testbed.create(1, backup=plan)
+        await testbed.until_ready(1)
+        await testbed.until(lambda: any(one.status.until for one in testbed.cluster.list(MgorsArchive)))
+        await testbed.write(0, 100)
+        await client.create(MgorsBackup(meta("one", namespace="default"), MgorsBackupSpec(cluster_name=NAME)))
+        await _end_of(testbed, MgorsBackup)
+        await testbed.write(100, 50)
+        done = testbed.cluster.list(MgorsArchive)[0].status.entries
+        await testbed.until(lambda: testbed.cluster.list(MgorsArchive)[0].status.entries >= done + 50, within=60)
+        last = Position.parse(testbed.cluster.list(MgorsArchive)[0].status.until)
+        testbed.lose_disk("shop-0")
+        await testbed.until(lambda: testbed.condition("Ready") == ("False", "DataLost"))
+        late = MgorsRestoreSpec(cluster_name=NAME, to_time=testbed.cluster.clock.now() + timedelta(days=1))
+        restore = await client.create(MgorsRestore(meta("late", namespace="default"), late))
+        await testbed.until(lambda: testbed.cluster.list(MgorsRestore)[0].is_finished)
+        latest = testbed.cluster.list(MgorsRestore)[0].status.error.partition('oplogLimit "')[2].partition('"')[0]
+        assert Position.parse(latest) > last
+        await client.delete(restore)
+        await testbed.until(lambda: testbed.cluster.list(MgorsRestore) == [])
+        spec = MgorsRestoreSpec(cluster_name=NAME, oplog_limit=latest)
+        await client.create(MgorsRestore(meta("again", namespace="default"), spec))
+        await _end_of(testbed, MgorsRestore)
+        await testbed.until_ready(1)
+        assert await testbed.count() == 150
+        await testbed.until(lambda: bool(testbed.cluster.list(MgorsArchive)[0].status.gaps), within=60)
+        assert any(".oplog/" in key for key in bucket.keys(""))

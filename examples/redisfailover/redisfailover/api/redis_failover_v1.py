@@ -9,7 +9,7 @@ from typing import Annotated
 from steersman import Model, Resource, Status, custom_resource
 from steersman.kinds.core_v1 import EmptyDirVolumeSource, PersistentVolumeClaimSpec
 from steersman.objects import IntOrString
-from steersman.schema import Column, Maximum, Minimum, MinLength, Rule
+from steersman.schema import Column, ListMap, Maximum, MaxItems, MaxLength, Minimum, MinItems, MinLength, Pattern, Rule
 
 from redisfailover.api.pod_settings import PodSettings
 
@@ -60,12 +60,39 @@ class SentinelSettings(PodSettings):
     custom_config: list[str] = []
 
 
+class SecretKey(Model):
+    """A value in a Secret of the same namespace."""
+
+    name: Annotated[str, MinLength(1)]
+    key: str = "password"
+
+
+#: Keys, channels and commands. Not rules that change the password, or whether the user may log in.
+_PERMISSION = "^([~%&+-][^\\s\"']*|allkeys|allchannels|allcommands|nocommands|resetkeys|resetchannels)$"
+
+
+class AclUser(Model):
+    """A user of the servers besides ``default``."""
+
+    name: Annotated[
+        str,
+        Pattern("^[A-Za-z0-9_.-]{1,64}$"),
+        MaxLength(64),
+        Rule("self != 'default'", message="the user default has the password of secretPath"),
+    ]
+    password_secret_ref: SecretKey
+    #: What it may do, as ``ACL SETUSER`` takes it: ``["~orders:*", "+@read", "-keys"]``.
+    permissions: Annotated[list[Annotated[str, Pattern(_PERMISSION)]], MinItems(1)]
+
+
 class AuthSettings(Model):
     """How clients authenticate."""
 
     #: The Secret of the same namespace whose key ``password`` all servers require. It can be changed, added and removed
     #: while they run. The key ``previous`` is accepted as well, for clients that still have the old password.
     secret_path: str = ""
+    #: Further users. They can be added, changed and removed while the servers run; other users are left alone.
+    users: Annotated[list[AclUser], ListMap("name"), MaxItems(200)] | None = None
 
 
 class BootstrapNode(Model):

@@ -35,7 +35,7 @@ from redisfailover.names import ROLE, labels_of, redis_name
 from redisfailover.observation import Observation, RedisNode, SentinelNode
 from redisfailover.passwords import PasswordRecord, is_password_changed
 from redisfailover.plan import ConditionState, Plan
-from redisfailover.server_access import read_server_access, save_password_record
+from redisfailover.server_access import read_server_access, save_password_record, save_users
 from redisfailover.servers import Rejected, ServerAccess, Servers, Unreachable
 from redisfailover.settings import reserved_in
 
@@ -76,6 +76,8 @@ class RedisFailoverReconciler:
         await save_password_record(
             failover, ctx, record.after(seen, informed, access.password, is_password_changed(goal, seen))
         )
+        is_accepted = bool(seen.answering) and not any(node.missing_users for node in seen.answering)
+        await save_users(failover, ctx, access.users.after(goal, seen), is_accepted=is_accepted)
         if not any(node.drift for node in seen.answering):
             # A server reads it at its start, so it must have no setting that running servers reject.
             await ctx.apply(config_map_of(failover))

@@ -1,6 +1,7 @@
 """`BuiltinStrategy`: the behaviour that all built-in kinds share."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -23,7 +24,7 @@ from steersman.json_types import JsonObject
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.patches import MalformedPatch, PatchError
 from steersman.validation.field_errors import ValidationResult
-from steersman.validation.wire_types import Reading
+from steersman.validation.wire_types import MismatchedType, Reading, WireTypeError
 
 
 @cache
@@ -33,6 +34,8 @@ def _known_kinds() -> frozenset[GroupVersionKind]:
 
 #: A claim template of a StatefulSet is a whole object and may have apiVersion and kind.
 _INNER_TYPE = re.compile(r"spec\.volumeClaimTemplates\[\d+\]\.(?:apiVersion|kind)")
+#: How many values of other types are skipped in search of a worse error.
+_MOST_MISMATCHES = 20
 _META = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -65,13 +68,26 @@ class BuiltinStrategy(Strategy):
         """Read a document without filling in defaults."""
         reading = Reading(keeps_empty=marks_empty and self.marks_empty_values)
         content = {key: value for key, value in document.items() if key not in ("kind", "apiVersion")}
-        obj = {
-            "kind": self.gvk.kind,
-            "apiVersion": self.gvk.api_version,
-            **self._struct.read(content, "", reading),
-        }
+        try:
+            fields = self._struct.read(content, "", reading)
+        except MismatchedType as error:
+            raise self._worse_error(content, reading) or error from None
+        obj = {"kind": self.gvk.kind, "apiVersion": self.gvk.api_version, **fields}
         unknown = [f'unknown field "{path}"' for path in reading.unknown if not _INNER_TYPE.fullmatch(path)]
         return ReadObject(obj, unknown, reading.has_empty)
+
+    def _worse_error(self, content: JsonObject, reading: Reading) -> WireTypeError | None:
+        """Return the error that Go reports instead of a value of another type: one of a type that reads itself."""
+        for _ in range(_MOST_MISMATCHES):
+            content, reading = _without(content, reading.trail), Reading()
+            try:
+                self._struct.read(content, "", reading)
+            except MismatchedType:
+                continue
+            except WireTypeError as error:
+                return error
+            return None
+        return None
 
     def default(self, obj: JsonObject) -> None:
         """Set the defaults of the kind."""
@@ -177,6 +193,19 @@ class BuiltinStrategy(Strategy):
             raise bad_request(str(error)) from None
         except PatchError as error:
             raise internal_error(str(error)) from None
+
+
+def _without(document: JsonObject, trail: Sequence[str]) -> JsonObject:
+    """Return a document without the field at the end of a trail, which may name embedded structs, too."""
+    if not trail:
+        return {}
+    name, *rest = trail
+    below = document.get(name)
+    if name not in document:
+        return _without(document, rest)
+    if rest and below.__class__ is dict:
+        return {**document, name: _without(below, rest)}
+    return {key: part for key, part in document.items() if key != name}
 
 
 def _forget_empty_lists(obj: JsonObject) -> None:

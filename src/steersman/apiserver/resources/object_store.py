@@ -97,8 +97,10 @@ class ObjectStore:
 
     def is_whole(self, served: ServedResource, record: Record, live: JsonObject) -> bool:
         """Return whether the live object equals the stored one: not if reading has filled in or dropped fields."""
-        if not record.is_whole or not served.is_stored_form or record.written >= served.strategy.rules_since:
+        if not record.is_whole or served.builtin or record.written >= served.strategy.rules_since:
             return record.is_whole
+        if not served.is_stored_form:
+            live = served.strategy.kept(served.strategy.to_stored(decode_json(encode_json(live))))
         return json_equal(decode_json(record.raw), live)
 
     def put(self, served: ServedResource, obj: JsonObject, *, is_whole: bool = True, shows_all: bool = False) -> bytes:

@@ -30,6 +30,7 @@ from steersman.apiserver.verbs.write_path import (
     Existing,
     ObjectWriter,
     Proposed,
+    ordered,
     place,
     propose,
     without_duplicate_owners,
@@ -88,14 +89,17 @@ class Patching:
                 raise invalid("", "", "", [invalid_field("patch", plain(patch), _restore_fault(fault.why))]) from None
             # Reading has changed the document, so it is merged again.
             again = _merged(served, media, self._objects.document(served, existing.record), patch)
-            why = fault.why if served.builtin else self._first_fault(request, existing, media, patch)
-            raise bad_result(again, why or fault.why) from None
+            raise bad_result(again, self._first_fault(served, existing, media, patch) or fault.why) from None
 
-    def _first_fault(self, request: ApiRequest, existing: Existing, media: str, patch: Any) -> str:
-        """Return why a patched custom object cannot be read: kube-apiserver patches it with its keys in order."""
-        live = decode(encode(self._objects.document(request.served, existing.record), order="sorted"))
+    def _first_fault(self, served: ServedResource, existing: Existing, media: str, patch: Any) -> str:
+        """Return why a patched object cannot be read, with its fields in the order in which kube-apiserver has them."""
+        live = self._objects.document(served, existing.record)
+        if served.builtin:
+            live = {**live, "metadata": ordered(live["metadata"])}
+        else:
+            live = decode(encode(live, order="sorted"))
         try:
-            request.served.strategy.read(dict(_merged(request.served, media, live, patch)))
+            served.strategy.read(dict(_merged(served, media, live, patch)))
         except WireTypeError as error:
             return str(error)
         return ""

@@ -24,10 +24,13 @@ def command(*, target: str | None, image: str, out: Path, check: bool) -> None:
     from steersman.cli.target import declared
     from steersman.scaffold.manifests.bundle import bundle_files
     from steersman.scaffold.manifests.webhooks import admission_policies
+    from steersman.scaffold.project import provider_of
 
     found = declared(target, image)
     samples = [obj.content for obj in sample_objects(Path("samples"))]
-    files = bundle_files(found.operator, found.shape, version=found.version, samples=samples)
+    files = bundle_files(
+        found.operator, found.shape, version=found.version, samples=samples, provider=provider_of(Path.cwd())
+    )
     write_or_check(out, files, check=check, command="steer bundle")
     if admission_policies(found.operator):
         # It would reject a bundle with an object of an unknown kind.

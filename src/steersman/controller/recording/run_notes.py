@@ -10,14 +10,14 @@ Secrets: values of confidential kinds are replaced by placeholders that say whic
 Secret that the run has read occurs in another object that it has read, the same placeholder stands there, so that a
 replay finds objects that fit together. Everything else is masked as in the history: what any run has read of a Secret,
 and values of fields that are named like a password, wherever they occur in the recording; except the name of an object
-that the run has read (``credentials: my-secret``), which is public, and by which a replay finds the object. This is
-done before a recording is made, because a recording is kept, shown and exported without another look.
+that the run has read or looked for (``credentials: my-secret``), which is public, and by which a replay finds the
+object. This is done before a recording is made, because a recording is kept, shown and exported without another look.
 """
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -36,6 +36,8 @@ from steersman.protocol.confidential import is_confidential, is_confidential_res
 from steersman.protocol.http import SAFE_METHODS, Request, Response
 from steersman.transport.base import DEFAULT_TIMEOUT
 from steersman.transport.wrapper import TransportWrapper
+
+T = TypeVar("T")
 
 #: Objects and requests of one run that are noted; a run with more is not recorded.
 _MOST: Final = 500
@@ -139,6 +141,15 @@ class RecordingTransport(TransportWrapper):
         return response
 
 
+async def noted(run: Awaitable[T], notes: RunNotes) -> T:
+    """Wait for a run, and note everything that it reads and sends."""
+    current_notes.set(notes)
+    try:
+        return await run
+    finally:
+        current_notes.set(None)
+
+
 def recording_of(
     notes: RunNotes,
     reconcile: Reconcile,
@@ -150,7 +161,7 @@ def recording_of(
     """Return the recording of a run without secrets; of managed fields only what ``manager`` has applied is kept."""
     inputs = list(notes.documents())
     states = {_key_of(document): document for document, _ in inputs}
-    masking.keep_names(document for document, _ in inputs)
+    masking.keep_names((document for document, _ in inputs), _names_read(reconcile))
     for document, is_hidden in [*inputs, *_bodies(notes)]:
         masking.learn(document, is_confidential=is_hidden)
     writes = [_write_of(request, response, states, masking) for request, response in notes.sent()]
@@ -320,8 +331,9 @@ class Masking:
             ):
                 self._hidden.add(one)
 
-    def keep_names(self, documents: Iterable[JsonObject]) -> None:
+    def keep_names(self, documents: Iterable[JsonObject], names: Iterable[str] = ()) -> None:
         """Keep the names of these objects also in fields that are named like a password: `credentials: my-secret`."""
+        self._names.update(names)
         for document in documents:
             key = _key_of(document)
             if key is not None:
@@ -391,6 +403,7 @@ class Masking:
         return {
             self._text(name, placeholders): MASK
             if one.__class__ is str
+            and one
             and one not in self._names
             and (is_confidential_name(name) or (hides_value and name == _VALUE))
             else self._name(one, placeholders)
@@ -399,6 +412,11 @@ class Masking:
             for name, one in value.items()
             if name != _LAST_APPLIED
         }
+
+
+def _names_read(reconcile: Reconcile) -> Iterator[str]:
+    """Yield the names of the objects that a run looked for, also of those that it did not find."""
+    return (read.object.name for read in reconcile.reads if read.object is not None)
 
 
 def _named_values(value: Any) -> Iterator[tuple[str, Any]]:

@@ -257,7 +257,7 @@ def named(gvk: GroupVersionKind, key: ObjectKey) -> ObjectName:
 
 
 def _age(cache: Informer[Any] | None) -> float | None:
-    return None if cache is None else cache.freshness().age
+    return None if cache is None else cache.age()
 
 
 def _read_of(note: ReadNote) -> Read:

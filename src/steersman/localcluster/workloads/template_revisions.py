@@ -1,10 +1,12 @@
 """ControllerRevisions: the templates that a StatefulSet or DaemonSet had, numbered. Pure."""
 
+import msgspec
+
 from steersman.json_types import JsonObject
 from steersman.kinds.apps_v1 import ControllerRevision, DaemonSet, StatefulSet
 from steersman.kinds.core_v1 import PodTemplateSpec
 from steersman.localcluster.workloads.template_hash import template_hash
-from steersman.objects.codec import decode_as, decode_json, encode_json
+from steersman.objects.codec import bytes_read, decode_as, decode_json, encode_json
 from steersman.objects.meta import ObjectMeta
 
 
@@ -27,18 +29,26 @@ class Revisions:
 def new_revision(owner: StatefulSet | DaemonSet, number: int, hash_label: str) -> ControllerRevision:
     """Return the revision of the current template."""
     name = template_hash(owner.spec.template, owner.status.collision_count)
-    template = decode_json(encode_json(owner.spec.template))
     labels = dict(owner.spec.template.metadata.labels) if owner.spec.template.metadata is not None else {}
-    kept = ("kubectl.kubernetes.io/last-applied-configuration",)
     return ControllerRevision(
         ObjectMeta(
             f"{owner.name}-{name}",
             labels={**labels, hash_label: name},
-            annotations={key: value for key, value in owner.annotations.items() if key not in kept},
+            annotations=dict(owner.annotations),
         ),
-        data={"spec": {"template": {**template, "$patch": "replace"}}},
+        data={"spec": {"template": _replacement(owner)}},
         revision=number,
     )
+
+
+def _replacement(owner: StatefulSet | DaemonSet) -> JsonObject:
+    """Return the template as a patch, with all keys in order: other programs compare its bytes with their own."""
+    read = bytes_read(owner)
+    template = decode_json(encode_json(owner.spec.template)) if read is None else decode_json(read)["spec"]["template"]
+    replacement: JsonObject = msgspec.json.decode(
+        msgspec.json.encode({**template, "$patch": "replace"}, order="sorted")
+    )
+    return replacement
 
 
 def template_of(revision: ControllerRevision) -> PodTemplateSpec:

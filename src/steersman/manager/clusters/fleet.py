@@ -79,11 +79,16 @@ class _Member:
     def check(self) -> str:
         """Return why this cluster is not ready; empty if it is."""
         manager = self.manager
-        if manager is None:
+        if manager is None or not manager.controllers:
             return self.problem or "not started yet"
-        failing = manager.readiness.failing()
-        reasons = [f"{check}: {reason}" for check, reason in failing.items()]
-        return "; ".join([*filter(None, [self.problem if failing else ""]), *reasons])
+        # Whether it leads is another question: a replica that waits for a lease is ready.
+        failing = manager.readiness.failing(exclude=["started"])
+        return "; ".join(f"{check}: {reason}" for check, reason in failing.items())
+
+    @property
+    def is_started(self) -> bool:
+        """Whether its controllers run."""
+        return self.manager is not None and not self.manager.readiness.failing()
 
 
 class Fleet:
@@ -120,6 +125,7 @@ class Fleet:
         #: Tasks of managers that stop.
         self._ending: dict[str, asyncio.Task[None]] = {}
         self.health, self.readiness = Checks(), Checks()
+        self.readiness.add("started", self._check_started)
         self.readiness.add("clusters", lambda: "" if self._is_known else "which clusters there are is not known yet")
         self._is_known = False
         self._registry = CollectorRegistry()
@@ -154,6 +160,10 @@ class Fleet:
                 self._adjust(tasks, clusters)
                 self._is_known = True
             await asyncio.get_running_loop().create_future()
+
+    def _check_started(self) -> str:
+        waiting = [name for name, member in self._members.items() if not member.is_started]
+        return f"not all controllers run yet in {', '.join(waiting)}" if waiting else ""
 
     async def _serve_history(self, stack: AsyncExitStack, listen: Listen) -> None:
         """Answer ``steer why``; operators that cannot listen work all the same."""

@@ -20,7 +20,7 @@ from steersman.informer.wakeup import Wakeup
 from steersman.kinds.coordination_v1 import Lease, LeaseSpec
 from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.leader.held_lease import HeldLease, record_of
-from steersman.manager.leader.lease import JITTER, Candidate
+from steersman.manager.leader.lease import JITTER, Candidate, Follow
 from steersman.manager.leader.shard_leadership import ShardHoldings, ShardLeadership
 from steersman.objects.codec import decode
 from steersman.objects.meta import ObjectMeta
@@ -68,6 +68,8 @@ class ShardElector:
         self._names = slot_names(options.name, leadership.count)
         self._replica = ShardReplica(leadership.count, options.identity, lease=options.timing.lease)
         self._candidate = Candidate(options.identity, options.timing)
+        #: What is known of the Lease of a version without shards, which this process never takes.
+        self._sole_leader = Candidate(options.identity, options.timing)
         self._held: HeldLease | None = None
         self._table: Lease | None = None
         self._wakeup = Wakeup()
@@ -189,8 +191,8 @@ class ShardElector:
         if self._replica.version is None:
             await self._look_at_table()
         await self._check_slots()
-        self._note_problem()
-        if self._replica.problem:
+        self._note_problem(self._replica.problem or await self._sole_leader_problem())
+        if self._problem:
             return
         for slot in self._replica.free_slots():
             held = await self._claim(slot)
@@ -199,6 +201,20 @@ class ShardElector:
                 self._replica.join(slot)
                 _log.info("has a slot", extra={**self._fields(), "slot": slot})
                 return
+
+    async def _sole_leader_problem(self) -> str:
+        """Return why no slot may be taken: a replica without shards leads, such as one of an earlier version.
+
+        It works on all objects. This is a look before the start, not a fence: the two kinds of replicas do not check
+        each other's Leases before each write.
+        """
+        name, namespace = self._options.name, self._options.namespace
+        listed = self._client.list(Lease, namespace=namespace, field_selector=f"metadata.name={name}")
+        leases = [lease async for lease in listed]
+        now = self._clock.monotonic()
+        self._sole_leader.saw(record_of(leases[0]) if leases else None, now)
+        move = self._sole_leader.move(now, self._clock.now())
+        return f"{move.leader} leads without shards, by Lease {namespace}/{name}" if isinstance(move, Follow) else ""
 
     async def _claim(self, slot: int) -> HeldLease:
         self._candidate = Candidate(self._options.identity, self._options.timing)
@@ -301,8 +317,8 @@ class ShardElector:
             )
         )
 
-    def _note_problem(self) -> None:
-        before, self._problem = self._problem, self._replica.problem
+    def _note_problem(self, problem: str) -> None:
+        before, self._problem = self._problem, problem
         if self._problem and self._problem != before:
             _log.warning("waiting for shards", extra={**self._fields(), "reason": self._problem})
 

@@ -15,14 +15,21 @@ from steersman.scaffold.manifests.plain import HEADER, definition_objects
 from steersman.scaffold.manifests.shape import Shape, labels_of, name_of, selector_of
 from steersman.scaffold.manifests.workload import pod_template, service_object
 
-_CHANNEL: Final = "alpha"
+#: One of the names that the manager recommends: candidate, fast, stable.
+_CHANNEL: Final = "candidate"
+_MATURITY: Final = "alpha"
+#: The oldest Kubernetes that operators support.
+_OLDEST: Final = "1.28.0"
 _PREFIX: Final = "operators.operatorframework.io.bundle"
 
 
 def bundle_files(
-    operator: Operator, shape: Shape, *, version: str, samples: Sequence[JsonObject] = ()
+    operator: Operator, shape: Shape, *, version: str, samples: Sequence[JsonObject] = (), provider: str = ""
 ) -> dict[str, str]:
-    """Return the files of the bundle; samples become the examples that consoles offer."""
+    """Return the files of the bundle; samples become the examples that consoles offer.
+
+    Without the name of a provider it is that of the operator.
+    """
     name = name_of(operator)
     # The manager grants permissions in the cluster or in its own namespace: a bundle watches all namespaces.
     everywhere = replace(shape, watch=(), webhook_secret="", webhook_certs=CERTIFICATES)
@@ -32,7 +39,7 @@ def bundle_files(
     roles = {obj["metadata"]["name"]: obj for obj in user_role_objects(operator)}
     return {
         f"manifests/{name}.clusterserviceversion.yaml": HEADER
-        + dump([_service_version(operator, everywhere, version, samples)]),
+        + dump([_service_version(operator, everywhere, version, samples, provider)]),
         **{f"manifests/{obj['metadata']['name']}.yaml": HEADER + dump([obj]) for obj in definition_objects(operator)},
         **{f"manifests/{role}.clusterrole.yaml": HEADER + dump([obj]) for role, obj in roles.items()},
         f"manifests/{name}-metrics.service.yaml": HEADER + dump([service]),
@@ -57,7 +64,9 @@ def _dockerfile(annotations: dict[str, str]) -> str:
     return f"FROM scratch\n{labels}COPY manifests /manifests/\nCOPY metadata /metadata/\n"
 
 
-def _service_version(operator: Operator, shape: Shape, version: str, samples: Sequence[JsonObject]) -> JsonObject:
+def _service_version(
+    operator: Operator, shape: Shape, version: str, samples: Sequence[JsonObject], provider: str
+) -> JsonObject:
     name = name_of(operator)
     examples = json.dumps(list(samples), indent=2)
     webhooks = webhook_definitions(operator, shape)
@@ -72,7 +81,9 @@ def _service_version(operator: Operator, shape: Shape, version: str, samples: Se
             "displayName": name,
             "description": f"The Kubernetes operator {name}.",
             "version": version,
-            "maturity": _CHANNEL,
+            "maturity": _MATURITY,
+            "minKubeVersion": _OLDEST,
+            "provider": {"name": provider or name},
             "installModes": [
                 {"type": mode, "supported": mode == "AllNamespaces"}
                 for mode in ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")

@@ -72,17 +72,26 @@ class Shape:
         """Grace period of a pod in seconds: that of ``--grace`` among the arguments, and some."""
         return int(_grace_in(self.args) + _BEYOND_GRACE)
 
+    @property
+    def processes(self) -> int:
+        """Number of processes in a pod: that of ``--processes`` among the arguments."""
+        return int(_number_in(self.args, "--processes", 1, "a number"))
+
 
 def _grace_in(args: tuple[str, ...]) -> float:
-    """Return the seconds of ``--grace=60`` or ``--grace 60``."""
+    return _number_in(args, "--grace", _GRACE, "a number of seconds")
+
+
+def _number_in(args: tuple[str, ...], name: str, default: float, what: str) -> float:
+    """Return the number of ``--grace=60`` or ``--grace 60``."""
     for number, argument in enumerate(args):
         option, equals, value = argument.partition("=")
-        if option == "--grace":
+        if option == name:
             try:
                 return float(value if equals else args[number + 1])
             except (ValueError, IndexError):
-                raise ConfigError(f"args: {argument!r} is not followed by a number of seconds") from None
-    return _GRACE
+                raise ConfigError(f"args: {argument!r} is not followed by {what}") from None
+    return default
 
 
 def shape_from(settings: JsonObject, name: str, *, version: str, image: str = "") -> Shape:

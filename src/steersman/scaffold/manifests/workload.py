@@ -125,11 +125,7 @@ def _placement(shape: Shape) -> JsonObject:
 def deployment_object(operator: Operator, shape: Shape) -> JsonObject:
     """Return the operator's Deployment; raise ``ConfigError`` for more replicas than can work on its shards."""
     name = name_of(operator)
-    if operator.shards and shape.replicas > operator.shards:
-        raise ConfigError(
-            f"operator {operator.name!r} has {operator.shards} shards, and {shape.replicas} replicas cannot all work "
-            f"on them: set replicas to {operator.shards} or less, or declare more shards"
-        )
+    _check_shards(operator, shape)
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -140,6 +136,21 @@ def deployment_object(operator: Operator, shape: Shape) -> JsonObject:
             "template": pod_template(operator, shape),
         },
     }
+
+
+def _check_shards(operator: Operator, shape: Shape) -> None:
+    if shape.processes > 1 and not operator.shards:
+        raise ConfigError(
+            f"args: --processes={shape.processes} needs an operator with shards: declare "
+            f"Operator({operator.name!r}, shards=N); the roles follow from that"
+        )
+    working = shape.replicas * shape.processes
+    if operator.shards and working > operator.shards:
+        each = f" of {shape.processes} processes" if shape.processes > 1 else ""
+        raise ConfigError(
+            f"operator {operator.name!r} has {operator.shards} shards, and {shape.replicas} replicas{each} cannot all "
+            f"work on them: set replicas to {operator.shards // shape.processes} or less, or declare more shards"
+        )
 
 
 def service_object(operator: Operator, shape: Shape) -> JsonObject:

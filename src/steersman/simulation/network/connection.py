@@ -68,8 +68,6 @@ class Network:
     has_objects: Callable[[], bool] = lambda: False
     recreate: Callable[[], Awaitable[None]] | None = None
     recreate_soon: Callable[[], None] = lambda: None
-    #: Called when a fault strikes, before it takes effect.
-    on_strike: Callable[[], None] = lambda: None
     chance: Randomness = field(init=False)
 
     def __post_init__(self) -> None:
@@ -100,7 +98,6 @@ class Network:
 
     def strikes(self, fault: Fault) -> None:
         """Record that a fault strikes now."""
-        self.on_strike()
         self.struck.append(fault)
         self.trace(f"fault {fault}")
 

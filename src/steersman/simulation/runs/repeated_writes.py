@@ -1,17 +1,18 @@
-"""The beginning that all runs have in common: the server repeats its writes, instead of deciding them again.
+"""Writes that runs have in common: the server repeats what they led to, instead of deciding them again.
 
-Until the fault strikes, a run is the undisturbed one, request by request. The scenario and the operator have to go
-through it again, because a coroutine cannot be copied. The server does not: what a write led to in the undisturbed run,
-one event and a response, is stored and sent again, without admission, validation, field ownership and encoding. That
-is a third of the time of a plan. Whatever follows from the event, such as a garbage collection, happens as usual.
+Up to its fault a run is the undisturbed one, request by request, and often it is that of another plan afterwards. The
+scenario and the operator have to go through it again, because a coroutine cannot be copied. The server does not: what a
+write led to, a response and at most one event, is stored and sent again, without admission, validation, field ownership
+and encoding. Whatever follows from the event, such as a garbage collection, happens as usual.
 
-A write is repeated only if it is the same request at the same time on the same version of the store, and only if the
-event is all that it led to. Requests that wait for a webhook, definitions and whatever counts against a quota are
-decided again, as are reads.
+A write is repeated only if it is the same request at the same time, and if every event before it was the same, so that
+the store is. What the server generates, such as uids, is a function of the seed and of the version of the store. So the
+result is the one that the server would decide, whichever plans ran before. Requests that wait for a webhook,
+definitions and whatever counts against a quota are always decided, as are reads.
 """
 
 from collections.abc import Awaitable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.server import ApiServer
@@ -21,83 +22,85 @@ from steersman.simulation.network.exchanges import InterceptedExchange
 
 #: Resources whose writes change more than the store.
 _WITH_EFFECTS = frozenset({"customresourcedefinitions.apiextensions.k8s.io", "resourcequotas"})
+#: Number of writes that are stored; each takes a few kilobytes.
+_MOST_STORED = 10_000
+#: Larger than any version: each pair of a seed and a version has its own random numbers.
+_MOST_VERSIONS = 1_000_003
 
-_Mode: TypeAlias = Literal["recording", "repeating", "deciding"]
+
+#: A write: its time, method, target and body.
+_Write: TypeAlias = tuple[float, str, str, bytes]
 
 
 class _Effect(NamedTuple):
     """What a write led to."""
 
-    event: Event
+    headers: dict[str, str]
+    #: ``None`` if it changed nothing.
+    event: Event | None
     response: Response
-    randomness: object
 
 
-class _Write(NamedTuple):
-    """A write of the undisturbed run, and the moment at which it came: the time and the version of the store."""
+class _History:
+    """Everything that was written since the beginning of a run, as a node of a tree that all runs share."""
 
-    moment: tuple[float, int]
-    text: tuple[str, str, dict[str, str], bytes]
-    effect: _Effect | None
+    __slots__ = ("effects", "longer")
 
+    def __init__(self) -> None:
+        #: What writes lead to after this history.
+        self.effects: dict[_Write, _Effect] = {}
+        #: The histories with one more event, by its time, type, resource and content.
+        self.longer: dict[tuple[float, str, str, bytes], _History] = {}
 
-def _text(request: Request) -> tuple[str, str, dict[str, str], bytes]:
-    """Return all of a request that a server sees."""
-    return request.method, request.target, request.headers, request.body
+    def after(self, event: Event) -> "_History":
+        """Return the history with one more event."""
+        return self.longer.setdefault((event.time, event.type, event.resource, event.record.raw), _History())
 
 
 class RepeatingServer(ApiServer):
-    """An API server that repeats the writes of the undisturbed run until a fault strikes."""
+    """An API server that repeats writes of earlier runs."""
 
-    _mode: _Mode = "deciding"
-    _seed: int | None = None
-    _writes: list[_Write]
-    _next = 0
+    #: Whether writes are repeated; otherwise all of them are decided.
+    is_repeating = True
     #: Number of writes of this run that were repeated.
     repeated = 0
+    _seed = 0
+    #: The history of this run; ``None`` before the first one.
+    _history: _History | None = None
+    _stored = 0
 
-    def begin(self, seed: int, *, is_undisturbed: bool) -> None:
-        """Begin a run: record the first undisturbed one, and repeat its writes in others with the same seed."""
-        self._next = self.repeated = 0
-        if self._seed is None and is_undisturbed:
-            self._seed, self._writes, self._mode = seed, [], "recording"
-        else:
-            self._mode = "repeating" if seed == self._seed else "deciding"
+    def begin(self, seed: int) -> None:
+        """Begin a run from the snapshot, from which all runs begin."""
+        if self._history is None:
+            self._beginnings: dict[int, _History] = {}
+        self._seed, self.repeated = seed, 0
+        self._history = self._beginnings.setdefault(seed, _History())
+        self.objects.observers.append(self._follow)
 
-    def decide(self) -> None:
-        """Decide every further write of this run: it differs from the undisturbed one from here on."""
-        if self._mode == "repeating":
-            self._mode = "deciding"
+    def _follow(self, event: Event) -> None:
+        if self._history is not None:
+            self._history = self._history.after(event)
 
     def handle_as(self, user: User | None, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Answer one request."""
-        if self._mode == "deciding" or request.method in SAFE_METHODS or user is not None:
-            return super().handle_as(user, request, exchange)
-        if self._mode == "recording":
-            return self._record(request, exchange)
-        effect = self._recorded_effect(request)
-        if effect is None:
-            return super().handle_as(user, request, exchange)
+        history = self._history
+        if history is None or not self.is_repeating or request.method in SAFE_METHODS or user is not None:
+            return self._decide(user, request, exchange)
+        write = (self.clock.monotonic(), request.method, request.target, request.body)
+        effect = history.effects.get(write)
+        if effect is None or effect.headers != request.headers:
+            return self._record(history, write, request, exchange)
         self.repeated += 1
-        self.objects.repeat(effect.event)
-        self.randomness.restore(effect.randomness)
+        if effect.event is not None:
+            self.objects.repeat(effect.event)
         exchange.respond(effect.response)
         return None
 
-    def _recorded_effect(self, request: Request) -> _Effect | None:
-        """Return what the same write led to; ``None`` if it has to be decided."""
-        recorded = self._writes[self._next] if self._next < len(self._writes) else None
-        self._next += 1
-        if recorded is None or recorded[:2] != (self._moment(), _text(request)):
-            self.decide()
-            return None
-        return recorded.effect
+    def _decide(self, user: User | None, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        self.randomness.reseed(self._seed * _MOST_VERSIONS + self.objects.version)
+        return super().handle_as(user, request, exchange)
 
-    def _moment(self) -> tuple[float, int]:
-        return self.clock.monotonic(), self.objects.version
-
-    def _record(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        moment = self._moment()
+    def _record(self, history: _History, write: _Write, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         events: list[Event] = []
         responses: list[Response] = []
 
@@ -106,16 +109,18 @@ class RepeatingServer(ApiServer):
             exchange.respond(response)
 
         self.objects.observers.append(events.append)
-        place = len(self._writes)
-        self._writes.append(_Write(moment, _text(request), None))
         try:
-            work = super().handle_as(None, request, InterceptedExchange(exchange, respond))
+            work = self._decide(None, request, InterceptedExchange(exchange, respond))
         finally:
             self.objects.observers.remove(events.append)
-        if work is None and len(events) == len(responses) == 1 and not self._has_effects(events[0]):
-            effect = _Effect(events[0], responses[0], self.randomness.state())
-            self._writes[place] = _Write(moment, _text(request), effect)
+        if work is None and len(responses) == 1 and self._is_repeatable(request, events):
+            self._stored += 1
+            history.effects[write] = _Effect(request.headers, events[0] if events else None, responses[0])
         return work
 
-    def _has_effects(self, event: Event) -> bool:
-        return event.resource in _WITH_EFFECTS or bool(self.objects.store.count("resourcequotas"))
+    def _is_repeatable(self, request: Request, events: list[Event]) -> bool:
+        if self._stored >= _MOST_STORED or self.objects.store.count("resourcequotas"):
+            return False
+        if not events:
+            return request.method in {"PATCH", "PUT"}
+        return len(events) == 1 and events[0].resource not in _WITH_EFFECTS

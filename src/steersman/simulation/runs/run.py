@@ -25,8 +25,9 @@ from steersman.testing.crashes.end_state import LEFT_OUT, end_state, records_of
 from steersman.testing.crashes.scenarios import Scenario
 
 #: Virtual seconds after the scenario in which whatever was begun may end: longer than an informer needs to give up a
-#: silent watch, and than a second replica needs to take over.
+#: silent watch; with only the leader at fault, longer than another replica needs to take over.
 AFTERMATH = 90.0
+AFTERMATH_OF_LEADER = 30.0
 #: Virtual seconds after that in which nothing may be written; fewer with two replicas, which renew a lease meanwhile.
 QUIET = 120.0
 QUIET_WITH_LEASE = 30.0
@@ -89,7 +90,7 @@ def run_plan(
 ) -> Outcome:
     """Run a scenario under a plan from the beginning."""
     run = _Run(world, factory, scenario, plan, invariants, MOST_WRITES)
-    outcome, leaks = world.run(run.run, seed=seed, is_undisturbed=not plan.faults)
+    outcome, leaks = world.run(run.run, seed=seed)
     outcome.leaks = leaks
     for failure in outcome.failures:
         if isinstance(failure.error, NotDeterministic):
@@ -123,7 +124,6 @@ class _Run:
         self._network.has_objects = self._recreation.has_objects
         self._network.recreate = self._recreation.recreate
         self._network.recreate_soon = self._recreation.request
-        self._network.on_strike = world.cluster.server.decide
         self._violations: list[str] = []
         self._lifetimes = Lifetimes(world.known)
 
@@ -172,7 +172,8 @@ class _Run:
             for replica in self._replicas:
                 if replica.instance is not None:
                     replica.instance.connection.heal()
-            await clock.advance(AFTERMATH)
+            is_of_leader = bool(self._plan.faults) and all(fault.about.replicas > 1 for fault in self._plan.faults)
+            await clock.advance(AFTERMATH_OF_LEADER if is_of_leader else AFTERMATH)
             await cluster.wait_idle()
             writes = len(recording.writes)
             await clock.advance(QUIET if self._plan.replicas == 1 else QUIET_WITH_LEASE)

@@ -16,6 +16,7 @@ from steersman.manager.definitions import operator_definitions, operator_policie
 from steersman.manager.install import install_definitions
 from steersman.manager.operator import Operator
 from steersman.objects.resource import resource_of
+from steersman.randomness import Randomness
 from steersman.simulation.event_loop import SimulatedClock, SimulationLoop
 from steersman.simulation.network.user import UserTransport
 from steersman.simulation.runs.repeated_writes import RepeatingServer
@@ -44,6 +45,8 @@ class SimulatedCluster(Cluster):
 
     def __init__(self, clock: SimulatedClock) -> None:
         super().__init__(clock=clock, seed=0)
+        # The server has its own: what it generates must not depend on how often the operator uses chance.
+        self.randomness = Randomness(0)
         #: The connection of the scenario.
         self.user = UserTransport(self.faults, clock=clock)
         self.user.reset()
@@ -108,18 +111,13 @@ class World:
         for policy in operator_policies([self._operator]):
             await self.cluster.client.apply(policy, force=True)
 
-    def run(
-        self, work: Callable[[], Coroutine[Any, Any, T]], *, seed: int, is_undisturbed: bool = False
-    ) -> tuple[T, list[str]]:
-        """Run something from the beginning; return its result and what went wrong unnoticed.
-
-        The first undisturbed run is the one whose writes others repeat (see ``repeated_writes``).
-        """
+    def run(self, work: Callable[[], Coroutine[Any, Any, T]], *, seed: int) -> tuple[T, list[str]]:
+        """Run something from the beginning; return its result and what went wrong unnoticed."""
         self.clock.reset()
         self.cluster.user.reset()
         self.cluster.randomness.reseed(seed)
         self.cluster.server.objects.observers[:] = self._observers
-        self.cluster.server.begin(seed, is_undisturbed=is_undisturbed)
+        self.cluster.server.begin(seed)
         loop = SimulationLoop(self.clock)
         try:
             return loop.run_until_complete(self._from_snapshot(work)), self._leaks(loop)

@@ -70,14 +70,43 @@ export function nextRun(view) {
     case "gave up":
       return t("next.gave_up");
     default: {
-      const moments = [];
-      if (state.waits_for) moments.push(t("next.changes", { object: nameWithin(state.waits_for, view.object[1]) }));
-      if (state.until) moments.push(t("next.at", { time: clock(state.until), until: until(state.until) }));
-      const [first = t("next.any"), ...others] = moments;
+      const [first, ...others] = nextMoments(view, state);
       return t("next.when", { moments: first + others.map((moment) => t("next.or", { moment })).join("") });
     }
   }
 }
+
+function nextMoments(view, state) {
+  const moments = [];
+  const named = (object) => nameWithin(object, view.object[1]);
+  const absent = absentObjects(view, state);
+  if (absent.length) moments.push(t("next.appears", { objects: oneOf(absent.map(named)) }));
+  if (state.waits_for && !absent.some((one) => isSame(one, state.waits_for))) {
+    moments.push(t("next.changes", { object: named(state.waits_for) }));
+  }
+  if (state.until) moments.push(t("next.at", { time: clock(state.until), until: until(state.until) }));
+  else if (!state.waits_for) moments.push(t("next.any"));
+  return moments;
+}
+
+/** Return the objects that do not exist and whose creation leads to the next run. */
+function absentObjects(view, state) {
+  const missing = state.missing ?? [];
+  const awaited = state.waits_for;
+  if (!awaited || missing.some((one) => isSame(one, awaited))) return missing;
+  const isAbsent = view.reconciles?.at(-1)?.reads?.some((read) => isSame(read.object, awaited) && !read.count);
+  return isAbsent ? [awaited, ...missing] : missing;
+}
+
+/** Return names as a list in a sentence, at most a few. */
+function oneOf(names) {
+  const shown = names.length > 3 ? [...names.slice(0, 2), t("next.more", { count: names.length - 2 })] : names;
+  const before = shown.slice(0, -1).join(t("next.comma"));
+  return [before, shown.at(-1)].filter(Boolean).join(t("next.one_of"));
+}
+
+/** Return that the operator began or ceased to lead. */
+export const leadershipText = (change) => t(change.is_leader ? "lead.began" : "lead.ceased", { lease: change.lease });
 
 /** Return one cause of a run, as part of a sentence. */
 export function causeText(cause, run) {

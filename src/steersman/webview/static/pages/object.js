@@ -6,7 +6,7 @@ import { currentLanguage, t, whole } from "../language.js";
 import { offers } from "../live.js";
 import { Mark, ObjectLink, Page, Phase, Section, toneOf, toneOfReady } from "../parts.js";
 import { YamlForm } from "./editor.js";
-import { causesText, fullName, isSame, nameWithin, nextRun, placed, readText, readyOf, sentence } from "../sentences.js";
+import { causesText, fullName, isSame, leadershipText, nameWithin, nextRun, placed, readText, readyOf, sentence } from "../sentences.js";
 
 const RESULT_TONES = { failed: "bad", "gave up": "bad", conflict: "wait", retry: "wait", waiting: "wait", stopped: "none" };
 
@@ -62,6 +62,7 @@ export class ObjectPage extends Page {
 
   show({ view, sentence: english, tree, recorded = [] }) {
     const runs = [...(view.reconciles ?? [])].reverse();
+    const entries = timelineOf(view);
     const [kind, namespace, name] = view.object;
     const last = runs[0];
     // The tree may begin at an owner of the object; without one, the object itself need not be named again.
@@ -85,8 +86,14 @@ export class ObjectPage extends Page {
       ${this.state.text != null && this.editor()}
       <div class="columns">
         <${Section} title=${t("object.timeline")} aside=${runs.length || ""} class="timeline-section">
-          ${runs.length
-            ? html`<ol class="timeline">${runs.map((run) => html`<${Run} key=${`${run.number} ${run.started}`} run=${run} save=${recorded.includes(run.number) ? () => this.saveTest(run.number) : null} />`)}</ol>`
+          ${entries.length
+            ? html`<ol class="timeline">${entries.map(({ run, review, change }) =>
+                run
+                  ? html`<${Run} key=${`${run.number} ${run.started}`} run=${run} save=${recorded.includes(run.number) ? () => this.saveTest(run.number) : null} />`
+                  : review
+                    ? html`<${Review} key=${`review ${review.started} ${review.webhook}`} review=${review} />`
+                    : html`<${Leadership} key=${`lead ${change.at}`} change=${change} />`,
+              )}</ol>`
             : html`<p class="none">${t("object.timeline.none")}</p>`}
         <//>
         <div class="beside">
@@ -128,6 +135,45 @@ export class ObjectPage extends Page {
         cancel=${html`<button class="button" onClick=${() => this.setState({ text: null })}>${t("action.cancel")}</button>`} />
     `;
   }
+}
+
+/** Return the runs, reviews and changes of leadership around an object, newest first. */
+function timelineOf(view) {
+  const entries = [
+    ...(view.reconciles ?? []).map((run) => ({ at: run.started, run })),
+    ...(view.reviews ?? []).map((review) => ({ at: review.started, review })),
+    ...(view.leadership ?? []).map((change) => ({ at: change.at, change })),
+  ];
+  return entries.sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
+}
+
+function Review({ review }) {
+  const { operation = "", webhook, status, is_allowed: isAllowed = null, message = "" } = review;
+  const answer = isAllowed === null ? t("review.none", { status }) : t(isAllowed ? "review.allowed" : "review.denied");
+  return html`
+    <li class="run run-${isAllowed ? "none" : "bad"} review">
+      <div class="run-head">
+        <time title=${full(review.started)}>${clock(review.started, { millis: true })}</time>
+        <span class="run-title">
+          <strong>${t(operation ? "review.of" : "review.any", { operation })}</strong>
+          <span class="muted">${webhook} ${duration(review.seconds)}</span>
+        </span>
+      </div>
+      <p class="because">${answer}${message ? `${t("sentence.colon")}${message}` : ""}</p>
+    </li>
+  `;
+}
+
+function Leadership({ change }) {
+  return html`
+    <li class="run run-${change.is_leader ? "none" : "wait"} leadership">
+      <div class="run-head">
+        <time title=${full(change.at)}>${clock(change.at, { millis: true })}</time>
+        <span class="run-title"><strong>${leadershipText(change)}</strong></span>
+      </div>
+      <p class="because">${change.reason}</p>
+    </li>
+  `;
 }
 
 function Run({ run, save }) {

@@ -4,7 +4,7 @@ import { ago, clock, duration, since } from "../format.js";
 import { count, t, whole } from "../language.js";
 import { live } from "../live.js";
 import { Empty, Mark, ObjectLink, Page, PHASE_TONES, Section, toneOf } from "../parts.js";
-import { causesText } from "../sentences.js";
+import { causesText, leadershipText } from "../sentences.js";
 import { Caches, cachesTotal } from "./caches.js";
 
 /** Concerns that make the first sentence say that something is wrong. */
@@ -24,7 +24,7 @@ export class OverviewPage extends Page {
     return { ...data, recent: [...(changed.runs ?? []), ...data.recent].slice(0, 40) };
   }
 
-  show({ kinds, concerns, activity, recent }) {
+  show({ kinds, concerns, activity, recent, leadership }) {
     const overview = live.overview;
     return html`
       <header class="hero">
@@ -38,8 +38,9 @@ export class OverviewPage extends Page {
           <${Section} title=${t("overview.concerns")}><${Concerns} concerns=${concerns} /><//>
           <${Section} title=${t("overview.kinds")}><${Kinds} kinds=${kinds} controllers=${overview.controllers ?? []} /><//>
         </div>
-        <${Section} title=${t("overview.recent")} class="recent"><${Recent} runs=${recent} /><//>
+        <${Section} title=${t("overview.recent")} class="recent"><${Recent} runs=${recent} changes=${leadership} /><//>
       </div>
+      ${overview.webhooks?.length ? html`<${Section} title=${t("overview.webhooks")}><${Webhooks} webhooks=${overview.webhooks} /><//>` : ""}
       <${Section} title=${t("overview.caches")} aside=${cachesTotal(overview.caches)}><${Caches} caches=${overview.caches} /><//>
     `;
   }
@@ -159,11 +160,45 @@ function Share({ parts }) {
   `;
 }
 
-function Recent({ runs }) {
-  if (!runs.length) return html`<${Empty} title=${t("overview.recent.none")} text=${t("overview.empty.text")} />`;
+function Webhooks({ webhooks }) {
+  return html`<ul class="rows webhooks">
+    ${webhooks.map(
+      (one) => html`
+        <li key=${one.webhook}>
+          <${Mark} tone=${one.failed ? "bad" : "ok"} label=${t(one.failed ? "webhooks.fails" : "webhooks.answers")} />
+          <strong>${one.webhook}</strong>
+          <span class="message">${t("webhooks.sum", { reviews: whole(one.reviews ?? 0), denied: whole(one.denied ?? 0), failed: whole(one.failed ?? 0), slowest: duration(one.slowest ?? 0) })}</span>
+          <time class="when">${ago(one.last)}</time>
+        </li>
+      `,
+    )}
+  </ul>`;
+}
+
+/** Return the newest runs and changes of leadership, newest first. */
+function newest(runs, changes) {
+  const entries = [
+    ...runs.map((run) => ({ at: run.started, run })),
+    ...changes.map((change) => ({ at: change.at, change })),
+  ];
+  return entries.sort((one, other) => Date.parse(other.at) - Date.parse(one.at)).slice(0, 18);
+}
+
+function Recent({ runs, changes = [] }) {
+  const entries = newest(runs, changes);
+  if (!entries.length) return html`<${Empty} title=${t("overview.recent.none")} text=${t("overview.empty.text")} />`;
   return html`
     <ol class="feed">
-      ${runs.slice(0, 18).map((run) => {
+      ${entries.map(({ run, change }) => {
+        if (change) {
+          return html`
+            <li key=${`lead ${change.at}`} class="leadership">
+              <time>${clock(change.at)}</time>
+              <div>${leadershipText(change)}<span class="because">${change.reason}</span></div>
+              <span class="took"></span>
+            </li>
+          `;
+        }
         const result = run.result ?? "done";
         return html`
           <li key=${`${run.object.join("/")} ${run.number} ${run.started}`} class="result-${result.replace(" ", "-")}">
