@@ -214,6 +214,7 @@ def test_a_file_is_planned_as_if_it_were_applied(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["--no-such-option"], "No such option"),
+        (["-f", "/dev/null"], "/dev/null: there are no objects in it"),
         (["ship"], "'ship' is not KIND/NAME"),
         (["no.such.module:operator"], "cannot import"),
         (["./fleet/main.py:operator"], "is a file: pass the module, such as fleet.main:operator"),

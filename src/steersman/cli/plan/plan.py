@@ -170,9 +170,12 @@ def _proposed(files: tuple[str, ...]) -> "tuple[JsonObject, ...]":
         except OSError as error:
             raise click.ClickException(f"{name}: {error.strerror}") from None
         try:
-            found += [one.content for one in load_objects(data, source=name)]
+            objects = [one.content for one in load_objects(data, source=name)]
         except ValueError as error:  # without kind or apiVersion
             raise click.ClickException(str(error)) from None
+        if not objects:
+            raise click.ClickException(f"{name}: there are no objects in it")
+        found += objects
     return tuple(found)
 
 
