@@ -289,3 +289,11 @@ def test_a_module_that_ends_the_process_is_an_error(tmp_path: Path, monkeypatch:
     found = steer("plan", "ends_at_once:operator")
     assert found.exit_code == 1, found.output
     assert "cannot import 'ends_at_once': it ends the process by sys.exit(0)" in found.stderr
+
+
+def test_a_module_without_its_operator_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside of a project, the argument is what is wrong, not the missing project."""
+    monkeypatch.chdir(tmp_path)
+    found = steer("plan", "shop.main")
+    assert found.exit_code == 1, found.output
+    assert "'shop.main' is not KIND/NAME" in found.stderr

@@ -103,11 +103,13 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     from steersman.planning.planner import PlanOptions
 
     operators = [target for target in targets if _is_operator(target)]
+    # First, because a module without its operator is not a matter of the project.
+    objects = tuple(parse_object(target) for target in targets if not _is_operator(target))
     deployment = Deployment() if operators else deployment_of(Path.cwd())
     operators = operators or [project_target(option="MODULE:OPERATOR")]
     options = PlanOptions(
         namespaces=namespaces or deployment.watch,
-        objects=tuple(parse_object(target) for target in targets if not _is_operator(target)),
+        objects=objects,
         selector=selector,
         limit=limit or 0,
         proposed=_proposed(files),
