@@ -113,7 +113,8 @@ def test_two_versions_are_compared(tmp_path: Path) -> None:
     assert same.exit_code == 0, same.output
     assert same.stdout == f"The operator here and the one in {other} do the same. Nothing was written.\n"
     reconciler = other / "fleet/reconcilers/ship_reconciler.py"
-    reconciler.write_text(_RECONCILER.replace('"one"', '"two"'), encoding="utf-8")
+    printing = _RECONCILER.replace("    await ctx", "    print('printed')\n    await ctx").replace('"one"', '"two"')
+    reconciler.write_text(printing, encoding="utf-8")
     found = steer("plan", "--against", str(other))
     assert found.exit_code == 2, found.output
     assert found.stdout.splitlines() == [
@@ -280,6 +281,19 @@ def test_a_failing_plan_is_not_deployed(ships: Path) -> None:
     assert "deploy without --plan" in found.stderr
     assert "Traceback" not in found.output
     assert "deployment" not in kubectl("get", "deployments", "-A", "-o", "name")
+
+
+def test_a_reconciler_that_ends_the_process_is_an_error(ships: Path) -> None:
+    """The exit code is that of the plan, not one that the operator chooses."""
+    reconciler = ships / "fleet/reconcilers/ship_reconciler.py"
+    reconciler.write_text(
+        _RECONCILER.replace("    await ctx", "    raise SystemExit(0)\n    await ctx"), encoding="utf-8"
+    )
+    for name in [name for name in sys.modules if name.partition(".")[0] == "fleet"]:
+        del sys.modules[name]  # as it was before it was edited
+    found = steer("plan")
+    assert found.exit_code == 1, found.output
+    assert "! fails: SystemExit" in found.stdout
 
 
 def test_a_module_that_ends_the_process_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from collections.abc import Coroutine
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,7 +124,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     with deployment.variables_set():
         with redirect_stdout(sys.stderr):
             loaded = [load_operator(target) for target in operators]
-        plan = _run(_plan(loaded, where, options, deployment.notes, verbose=verbose))
+        plan = asyncio.run(_plan(loaded, where, options, deployment.notes, verbose=verbose))
     if against is not None and other is not None:
         sys.exit(_compare(plan, against, other, output))
     show(plan, output)
@@ -151,14 +150,6 @@ async def _plan(
         place = options.namespaces[0] if len(options.namespaces) == 1 else namespace
         options = replace(options, proposed_namespace=place)
         return await planned(operators, transport, options, notes=notes, verbose=verbose)
-
-
-def _run(work: "Coroutine[Any, Any, Plan]") -> "Plan":
-    """Run the asynchronous part of a plan; raise ``ClickException`` if the operator ends the process."""
-    try:
-        return asyncio.run(work)
-    except SystemExit as error:
-        raise click.ClickException(f"the operator ends the process by sys.exit({error.code!r})") from None
 
 
 def _proposed(files: tuple[str, ...]) -> "tuple[JsonObject, ...]":
