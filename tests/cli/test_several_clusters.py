@@ -33,3 +33,26 @@ def test_clusters_that_cannot_be_meant_are_wrong_usage(arguments: list[str], mes
     result = CliRunner().invoke(command, [_TARGET, f"--kubeconfig={path}", *arguments])
     assert result.exit_code == 2, result.output
     assert message in result.output
+
+
+def test_the_clusters_of_the_author_are_used_unless_the_user_names_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A provider in the code must not make an operator touch a cluster when the user has named another one."""
+    code = """
+from steersman import Operator
+class Nowhere:
+    async def clusters(self):
+        raise LookupError("the provider was asked")
+        yield {}
+operator = Operator("elsewhere", clusters=Nowhere())
+"""
+    (tmp_path / "operator_of_regions.py").write_text(code)
+    (tmp_path / "config").write_text(_KUBECONFIG)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    asked = CliRunner().invoke(command, ["operator_of_regions:operator", "--dev"])
+    assert "the provider was asked" in str(asked.exception)
+    named = [f"--kubeconfig={tmp_path / 'config'}", "--context=asia"]
+    found = CliRunner().invoke(command, ["operator_of_regions:operator", "--dev", *named])
+    assert (found.exit_code, "context 'asia' is not in" in found.output) == (2, True)

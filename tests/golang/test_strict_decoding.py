@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from steersman.errors import DecodeError
-from steersman.golang.strict_json import decode_json, settle_numbers
+from steersman.golang.strict_json import as_written, decode_json, settle_numbers
 
 
 def test_duplicate_fields_are_reported_at_any_place() -> None:
@@ -81,3 +81,13 @@ def test_integers_beyond_64_bits_are_reported() -> None:
     """They become floats before they are stored; nineteen digits may be such a number, eighteen never are."""
     assert decode_json(b'{"a":9223372036854775808}').has_huge
     assert not decode_json(b'{"a":999999999999999999,"b":123}').has_huge
+
+
+@pytest.mark.parametrize("text", ["1.0", "1e0", "10E-1"])
+def test_an_error_quotes_a_number_as_it_was_written(text: str) -> None:
+    """Clients search their documents for it; Go's decoder has the text."""
+    message = "json: cannot unmarshal number 1 into Go struct field DeploymentSpec.spec.replicas of type int32"
+    raw = f'{{"spec": {{"minReadySeconds": 2, "replicas" : {text}}}}}'.encode()
+    assert as_written(message, raw) == message.replace("number 1 ", f"number {text} ")
+    assert as_written(message, b"{}") == message
+    assert as_written("another error", raw) == "another error"

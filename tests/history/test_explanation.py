@@ -126,6 +126,7 @@ def test_one_sentence_says_whether_it_is_ready(case: Case) -> None:
         ),
         (KeyState(KeyPhase.BACKING_OFF, NOW + timedelta(seconds=80)), "at 10:39:15 (in 1 min 20 s)."),
         (KeyState(KeyPhase.BACKING_OFF, NOW - timedelta(seconds=1)), "at 10:37:54 (now)."),
+        (KeyState(until=NOW + timedelta(hours=14)), "at 17 Nov 00:37:55 (in 14 h)."),
         (
             KeyState(KeyPhase.GAVE_UP),
             "when its spec changes. The last run said that trying again is of no use until then.",
@@ -148,6 +149,12 @@ def test_one_sentence_says_whether_it_is_ready(case: Case) -> None:
 def test_the_explanation_says_what_happens_next(state: KeyState, expected: str) -> None:
     """An object that waits looks like a forgotten one, unless the time of the next run is shown."""
     assert next_run(replace(VIEW, state=state), NOW) == f"Next run: {expected}"
+
+
+def test_a_run_of_yesterday_has_a_date() -> None:
+    """A quiet object ran last days ago: a time alone looks like today's."""
+    view = replace(VIEW, reconciles=(replace(RUN, started=NOW - timedelta(days=2)),))
+    assert explain(view, NOW)[3].startswith("14 Nov 10:37:55.200  reconcile 7, 4.1 ms")
 
 
 def test_a_failed_run_shows_its_writes() -> None:

@@ -155,6 +155,19 @@ def _described(changes: list[Change]) -> list[tuple[str, str, str, bytes]]:
     ]
 
 
+def test_training_sees_a_bounded_part_of_a_cache() -> None:
+    """It blocks the event loop: some MB are enough for it, and caches of the largest objects would take seconds."""
+    seen: list[int] = []
+
+    def train(samples: list[bytes]) -> None:
+        seen.extend(map(len, samples))
+
+    store = Store(compression=Compression(Seconds(), 100, train=train))
+    store.replace([widget(f"w{number}", text="long " * 2_000) for number in range(1_000)])
+    assert 300 < len(seen) <= 400
+    assert max(seen) <= 4096
+
+
 names, versions = st.sampled_from("abcdef"), st.integers(1, 9).map(str)
 steps = st.lists(
     st.tuples(

@@ -66,6 +66,17 @@ def test_a_wait_that_never_ends_is_detected() -> None:
         _run(wait())
 
 
+def test_a_loop_that_polls_without_waiting_is_detected() -> None:
+    """No time would ever pass, and nothing would end it but Ctrl-C."""
+
+    async def poll() -> None:
+        while True:  # noqa: ASYNC110 - an operator may do that
+            await asyncio.sleep(0)  # noqa: TID251 - same
+
+    with pytest.raises(Stuck, match="a loop polls without waiting"):
+        _run(poll())
+
+
 def test_threads_and_sockets_are_rejected_by_name() -> None:
     """Their order and their answers are not the operator's, so no seed repeats them."""
 

@@ -199,6 +199,30 @@ def test_a_write_without_the_lease_is_noticed() -> None:
     ]
 
 
+def test_two_replicas_that_reconcile_an_object_at_the_same_time_are_found() -> None:
+    """A reconciler that holds on after its leadership is lost: its successor works beside it."""
+
+    def stubborn() -> Operator:
+        operator = Operator("stubborn")
+
+        @operator.reconciler(Crate, owns=[ConfigMap])
+        async def reconcile(crate: Crate, ctx: Context[Crate]) -> None:
+            try:
+                await asyncio.sleep(8)  # noqa: TID251 - an operator may do that
+            except asyncio.CancelledError:
+                await asyncio.sleep(60)  # noqa: TID251 - same
+                raise
+            await ctx.apply(ConfigMap(meta(crate.name)))
+
+        return operator
+
+    report = simulate(stubborn, bare_creation, plans=["leader-cut-off@write:1"])
+    [failure] = report.failures
+    found = [one.text for one in failure.findings if one.oracle == "O6"]
+    assert found
+    assert all(text.startswith("replica-1 and replica-2 reconcile Crate default/a at the same") for text in found)
+
+
 def test_an_operator_that_depends_on_more_than_its_seed_is_rejected() -> None:
     """Memory outside of its instances makes one run depend on another."""
     runs: list[int] = []
@@ -282,6 +306,22 @@ def test_an_operator_that_writes_at_rest_is_found_without_a_fault() -> None:
 
     with pytest.raises(AssertionError, match=r"O4: PATCH .*/status is written although everything is at rest"):
         simulate(restless, bare_creation)
+
+
+def test_an_operator_that_never_rests_is_named_by_the_line_that_waits() -> None:
+    """A reconcile that does not end looks like a slow one; the author needs the place."""
+
+    def endless() -> Operator:
+        operator = Operator("endless")
+
+        @operator.reconciler(Crate)
+        async def reconcile(_: Crate, __: Context[Crate]) -> None:
+            await asyncio.Event().wait()
+
+        return operator
+
+    with pytest.raises(AssertionError, match=r"not idle within 900 s: its code waits at reconcile \(test_simulate.py:"):
+        simulate(endless, bare_creation)
 
 
 def test_an_operator_that_writes_without_end_is_stopped() -> None:

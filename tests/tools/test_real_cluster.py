@@ -12,7 +12,15 @@ from steersman.scaffold.image.layer import File
 from steersman.scaffold.image.layout import Layout
 from tools.real_cluster import host
 from tools.real_cluster.certificates import Authority
-from tools.real_cluster.cgroups import Groups, Hierarchy, NoCgroupError, hand_down_all, hierarchies, mount_commands
+from tools.real_cluster.cgroups import (
+    Groups,
+    Hierarchy,
+    NoCgroupError,
+    groups_named,
+    hand_down_all,
+    hierarchies,
+    mount_commands,
+)
 from tools.real_cluster.cluster import StartError
 from tools.real_cluster.images import Image, package_files, write_image
 from tools.real_cluster.leftovers import changes
@@ -215,6 +223,22 @@ def test_go_ends_with_the_process_that_builds(tmp_path: Path, number: signal.Sig
         builder.send_signal(number)
         # The output ends when the last process that can write to it has ended.
         assert "survived" not in builder.stdout.read()
+
+
+def test_groups_of_other_clusters_may_vanish_during_a_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several clusters run on a machine, and one that ended during a search made another one fail."""
+    for name in ("mine", "other/pods", "jobs/mine"):
+        (tmp_path / name).mkdir(parents=True)
+    real = os.scandir
+
+    def vanishing(path: str) -> object:
+        if str(path).endswith("other"):
+            raise FileNotFoundError(path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", vanishing)
+    found = groups_named("mine", [Hierarchy("memory", tmp_path, PurePosixPath("/"))])
+    assert sorted(found) == [tmp_path / "jobs/mine", tmp_path / "mine"]
 
 
 def test_a_new_cpuset_gets_the_processors_of_its_parent(tmp_path: Path) -> None:

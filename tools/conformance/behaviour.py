@@ -12,7 +12,10 @@ _RUN_FOR = "simulated.steersman.dev/run-for"
 _RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
 _FIRST = "object.spec.containers[0]"
 _IS_MISSING = f"({_FIRST}.image.endsWith(':404') || {_FIRST}.image.endsWith(':non-existent'))"
-_SLEEPS = f"({_FIRST}.image.contains('/pause:') || (has({_FIRST}.command) && {_FIRST}.command[0] == 'sleep'))"
+_SLEEPS = (
+    f"({_FIRST}.image.contains('/pause:') || (has({_FIRST}.command) && {_FIRST}.command[0] == 'sleep') || "
+    f"({_FIRST}.image.contains('/agnhost:') && !has({_FIRST}.command) && !has({_FIRST}.args)))"
+)
 _IS_TASK = "has(object.spec.restartPolicy) && object.spec.restartPolicy != 'Always'"
 _EXPRESSION = (
     f"Object{{metadata: Object.metadata{{annotations: "

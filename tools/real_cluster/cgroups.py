@@ -64,6 +64,16 @@ def own_hierarchies() -> list[Hierarchy]:
     return hierarchies(Path("/proc/self/cgroup").read_text(), Path("/proc/self/mountinfo").read_text())
 
 
+def groups_named(name: str, found: Iterable[Hierarchy]) -> list[Path]:
+    """Return the groups with a name, wherever they are; groups of other clusters may vanish meanwhile."""
+    return [
+        Path(path, name)
+        for hierarchy in found
+        for path, folders, _ in os.walk(hierarchy.mount)  # unlike a glob it skips folders that are gone
+        if name in folders
+    ]
+
+
 def _mounted(mounts: str) -> Iterator[tuple[str, tuple[str, Path]]]:
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")

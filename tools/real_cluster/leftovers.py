@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tools.real_cluster.cgroups import own_hierarchies
+from tools.real_cluster.cgroups import groups_named, own_hierarchies
 from tools.real_cluster.node import SETTINGS
 from tools.real_cluster.parts import Parts
 from tools.real_cluster.supervisor import PREFIX, runs_folder
@@ -42,7 +42,7 @@ def cluster_state(supervisor: int, parts: Parts) -> dict[str, list[str]]:
     """Return the parts of one cluster that exist, by its supervisor; none after it has ended."""
     name = f"{PREFIX}{supervisor}"
     return {
-        "cgroups": [str(path) for one in own_hierarchies() for path in one.mount.glob(f"**/{name}")],
+        "cgroups": [str(path) for path in groups_named(name, own_hierarchies())],
         "processes": [path.parent.name for path in Path("/proc").glob("[0-9]*/cgroup") if name in _text(path)],
         "files": [str(path) for path in runs_folder(parts).glob(str(supervisor))],
     }

@@ -148,7 +148,7 @@ class Node:
         (self._root / "no-nameservers").touch()
         for target, text in {
             "/etc/hosts": f"127.0.0.1 localhost\n{NODE_ADDRESS} {NODE}\n",
-            "/etc/resolv.conf": f"nameserver {NODE_ADDRESS}\nsearch svc.cluster.local\n",
+            "/etc/resolv.conf": f"nameserver {NODE_ADDRESS}\nsearch svc.cluster.local cluster.local\noptions ndots:5\n",
         }.items():
             file = self._root / Path(target).name
             file.write_text(text)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from steersman.json_types import JsonObject
-from tools.real_cluster.cgroups import Groups, NoCgroupError, own_hierarchies
+from tools.real_cluster.cgroups import Groups, NoCgroupError, groups_named, own_hierarchies
 from tools.real_cluster.parts import Parts
 
 _NAMESPACES: Final = ("--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup")
@@ -81,8 +81,7 @@ def sweep(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder / _STARTING):
         for run in (path for path in folder.iterdir() if path.is_dir() and not _is_held(path)):
-            for hierarchy in own_hierarchies():
-                Groups([*hierarchy.mount.glob(f"**/{PREFIX}{run.name}")]).remove()
+            Groups(groups_named(f"{PREFIX}{run.name}", own_hierarchies())).remove()
             shutil.rmtree(run, ignore_errors=True)
 
 

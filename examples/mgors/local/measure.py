@@ -1,4 +1,4 @@
-"""Measure what the README shows: ``python local/measure.py [DOCUMENTS]``, in the folder of the example.
+"""Measure what the README shows: ``python local/measure.py [DOCUMENTS [PART]]``, in this example.
 
 Three real mongod processes on a process node; the API server, the controllers and the operator share one process. A
 client writes all the time; the table has the duration of each change, the longest time without an acknowledged write,
@@ -33,6 +33,8 @@ from mgors.pod_template import KEYFILE
 from mgors.tls import mode_of
 
 DOCUMENTS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+#: Only parts with this text in their names are run.
+ONLY = sys.argv[2] if len(sys.argv) > 2 else ""
 #: Measurements of the time series beside them.
 MEASUREMENTS = DOCUMENTS // 10
 _BATCH = 10_000
@@ -217,6 +219,10 @@ _ALONE: dict[str, Part] = {
 }
 
 
+def _chosen(parts: dict[str, Part]) -> list[tuple[str, Part]]:
+    return [(what, part) for what, part in parts.items() if ONLY in what]
+
+
 async def _run(what: str, part: Part, testbed: MongodTestbed, writes: Writes | None = None) -> None:
     begin = _clock.monotonic()
     await part(testbed)
@@ -232,7 +238,7 @@ async def _measure(folder: Path) -> None:
         _print("---", "---", "---")
         await _create(testbed)
         async with testbed.writing() as writes:
-            for what, part in _WITH_WRITER.items():
+            for what, part in _chosen(_WITH_WRITER):
                 await _run(what, part, testbed, writes)
         try:
             await testbed.check(1, writes)
@@ -241,7 +247,7 @@ async def _measure(folder: Path) -> None:
         else:
             sys.stdout.write(f"\n{len(writes.acknowledged):,} writes acknowledged by a majority, 0 lost\n\n")
         await _fill(testbed)
-        for what, part in _ALONE.items():
+        for what, part in _chosen(_ALONE):
             await _run(what, part, testbed)
 
 

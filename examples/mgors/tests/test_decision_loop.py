@@ -45,7 +45,7 @@ Entry = tuple[int, int]
 #: Rounds that a fault lasts, in which a phase must end, and in which a member that stepped down is not elected.
 LASTS, MOST_ROUNDS, NOT_ELECTED = 4, 80, 6
 #: The wanted members and the wanted revision of each phase.
-PHASES = ((3, 1), (3, 2), (5, 2), (3, 2))
+PHASES = ((3, 1), (3, 2), (5, 2), (3, 2), (4, 2))
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,8 @@ class Model:
                 one.config is None or not one.responds or not self._has_majority(self._seen_by(one), one.config)
             ):
                 one.is_primary = False
-        for one in sorted(self.members, key=lambda one: one.newest, reverse=True):
+        # Of equals the last one wins: it is the first to leave when the set shrinks.
+        for one in sorted(self.members, key=lambda one: (one.newest, one.number), reverse=True):
             self._stand_for_election(one)
         self._spread()
         self._replicate()
@@ -379,6 +380,8 @@ class Loop:
         #: The actions that were decided on, without waits.
         self.actions: list[Action] = []
         self._late: tuple[Action, Observation] | None = None
+        #: Members whose pods are gone, by number: their claims stay.
+        self._disks: dict[int, Member] = {}
         self._has_struck = False
 
     def run(self) -> None:
@@ -411,10 +414,13 @@ class Loop:
         members = self.model.members
         needed = pods_needed(self.model.observe(wanted, revision).situation, members=wanted, running=len(members))
         while len(members) < needed:
-            members.append(Member(len(members), revision, down_for=2))
+            number = len(members)
+            members.append(self._disks.pop(number) if number in self._disks else Member(number, revision))
+            members[-1].restart(2)
         for one in members[needed:]:
             listing = [other.host for other in members if other.is_primary and _lists(other, one)]
             assert not listing, f"the pod of m-{one.number} is removed, and {listing[0]} still lists it"
+        self._disks |= {one.number: one for one in members[needed:]}
         del members[needed:]
         for one in members:
             if one.down_for:

@@ -284,7 +284,7 @@ class Controller(Generic[K]):
         """Handle one change of a watched kind: release held keys, wake waiting ones, and queue the triggered ones."""
         record = record_of(change)
         target = Target(informer.resource.gvk, record.key)
-        if informer is self._caches.find(trigger.kind):
+        if self._barrier.unseen and informer is self._caches.find(trigger.kind):
             self._barrier.observe(target, change, informer.store)
         if isinstance(change, Deleted):
             self._applied.forget(target)

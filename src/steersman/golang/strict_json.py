@@ -203,3 +203,22 @@ def cannot_handle_message(kind: str, version: str, why: str) -> str:
 def strict_message(faults: Iterable[str]) -> str:
     """Return the reason why strict decoding refuses an object."""
     return f"strict decoding error: {', '.join(faults)}"
+
+
+#: An error about a number that is not an integer; Go quotes it as it was written.
+_NUMBER_ERROR = re.compile(
+    r"(json: cannot unmarshal number )(\S+)( into Go struct field \S*?)(\w+)( of type .*)", re.DOTALL
+)
+
+
+def as_written(message: str, raw: bytes) -> str:
+    """Return a decoder's error with the number as it was written in the document: ``1.0``, not ``1``."""
+    error = _NUMBER_ERROR.fullmatch(message)
+    if error is None:
+        return message
+    start, number, where, key, end = error.groups()
+    for found in re.finditer(rf'"{key}"\s*:\s*(-?\d[-+.\deE]*)'.encode(), raw):
+        text = found[1].decode()
+        if float(text) == float(number):
+            return f"{start}{text}{where}{key}{end}"
+    return message

@@ -68,8 +68,13 @@ def leadership_line(change: LeadershipChange, now: datetime) -> str:
 
 
 def _time(moment: datetime, now: datetime) -> str:
+    return f"{_clock(moment, now)}.{moment.microsecond // 1000:03}"
+
+
+def _clock(moment: datetime, now: datetime) -> str:
+    """Return the time of day, with the date unless it is today."""
     local = moment.astimezone(now.tzinfo)
-    return f"{local:%H:%M:%S}.{local.microsecond // 1000:03}"
+    return f"{local:%H:%M:%S}" if local.date() == now.date() else f"{local.day} {local:%b %H:%M:%S}"
 
 
 def sentence(view: ObjectView) -> str:
@@ -123,7 +128,7 @@ def _moments(view: ObjectView, now: datetime) -> list[str]:
     if state.waits_for is not None and state.waits_for not in absent:
         moments.append(f"when {state.waits_for.within(view.object.namespace)} changes")
     if state.until is not None:
-        moments.append(f"at {state.until.astimezone(now.tzinfo):%H:%M:%S} ({duration_until(state.until, now)})")
+        moments.append(f"at {_clock(state.until, now)} ({duration_until(state.until, now)})")
     elif state.waits_for is None:
         moments.append("when it or an object that it owns changes")
     return moments

@@ -48,7 +48,7 @@ class Reflector:
         self._driver = ListWatchDriver(source, self, connection)
         #: The complete new state so far. It replaces the content of the store at ``commit``.
         self._buffer: dict[ObjectKey, Record] = {}
-        #: Bytes in the buffer, not counting what was replaced or deleted meanwhile.
+        #: Bytes that came into the buffer, as they came.
         self._buffered = 0
         self._synced = False
         self._was_synced = False
@@ -129,10 +129,10 @@ class Reflector:
     def _into_buffer(self, record: Record) -> None:
         """Add an object to the buffer; of a large state all but the first are compressed as they come."""
         compression = self._store.compression
-        if compression is not None:
-            record = compression.compressed(record)
-            self._buffered += len(record.content)
+        self._buffered += len(record.content)
+        if compression is not None and self._buffered > compression.threshold:
             compression.begin(self._buffer.values(), self._buffered)
+            record = compression.compressed(record)
         self._buffer[record.key] = record
 
     def _all_into_buffer(self, events: list[ObjectEvent]) -> str:

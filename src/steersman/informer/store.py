@@ -113,7 +113,7 @@ class Store:
 
     def compress_cold(self) -> None:
         """Compress objects that have not changed lately, a bounded number of them."""
-        if self.compression is not None:
+        if self.compression is not None and self.compression.is_active:
             for key in self.compression.cold():
                 self._compress(self.compression, key)
 
@@ -189,13 +189,15 @@ class Store:
         self._bytes += len(record.content) - (0 if old is None else len(old.content))
         for index in self._indexes.values():
             index.put(record)
-        if self.compression is None:
-            return
-        if self.compression.is_active:
-            self.compression.changed(record.key)
-        elif self.compression.begin(self._records.values(), self._bytes):
+        if self.compression is not None and self._bytes > self.compression.threshold:
+            self._limit_size(self.compression, record.key)
+
+    def _limit_size(self, compression: Compression, changed: ObjectKey) -> None:
+        if compression.is_active:
+            compression.changed(changed)
+        elif compression.begin(self._records.values(), self._bytes):
             for key in self.keys():
-                self._compress(self.compression, key)
+                self._compress(compression, key)
 
     def _compress(self, compression: Compression, key: ObjectKey) -> None:
         before = self._records.get(key)

@@ -20,6 +20,9 @@ from steersman.testing.fake_clock import FakeClock
 
 T = TypeVar("T")
 
+#: Turns of the event loop in which no time passes; a run needs a few hundred.
+_MOST_TURNS = 100_000
+
 
 class NotDeterministic(SteersmanError):  # noqa: N818 - named as our errors are
     """Something in a run depends on more than its seed; the message names it."""
@@ -131,6 +134,7 @@ class SimulationLoop(asyncio.BaseEventLoop):
         self.before_step: Callable[[asyncio.Handle], bool] | None = None
         #: Unhandled exceptions of tasks and callbacks.
         self.unhandled: list[str] = []
+        self._turns = 0
         self.set_exception_handler(self._note)
 
     def unfinished_tasks(self) -> list[asyncio.Task[Any]]:
@@ -160,6 +164,14 @@ class SimulationLoop(asyncio.BaseEventLoop):
         ready = self._ready
         while not ready:
             self._pass_time()
+            self._turns = 0
+        self._turns += 1
+        if self._turns > _MOST_TURNS:
+            self._turns = 0
+            raise Stuck(
+                f"the event loop turned {_MOST_TURNS:,} times in no time: a loop polls without waiting, such as "
+                "`while …: await asyncio.sleep(0)`; let it wait for an event or for some seconds"
+            )
         for _ in range(len(ready)):
             handle = ready.popleft()
             if not handle.cancelled() and (self.before_step is None or self.before_step(handle)):

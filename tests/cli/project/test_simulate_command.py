@@ -218,6 +218,23 @@ def test_a_saved_test_can_be_imported_from_any_folder(project: Path) -> None:
     assert "O1: the cluster ends differently" in tested.stdout
 
 
+def test_no_file_is_overwritten_by_a_saved_test(project: Path) -> None:
+    """The name of a test may be that of another one, which took longer to write."""
+    (project / "test_mine.py").write_text("precious")
+    result = run("--faults", "F1", "--save-test", "test_mine.py")
+    assert result.exit_code == 2
+    assert "test_mine.py exists: choose another file" in result.stderr
+    assert (project / "test_mine.py").read_text() == "precious"
+
+
+@pytest.mark.parametrize("option", ["--save-test", "--json", "--html"])
+def test_a_folder_that_does_not_exist_is_noticed_before_the_simulation(option: str) -> None:
+    """A simulation may take minutes, which would be lost."""
+    result = run("--faults", "F1", option, "nowhere/file")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "the folder nowhere does not exist; create it first" in result.stderr
+
+
 def test_generated_operations_need_no_scenario(project: Path) -> None:
     """What users do follows from the schema; a failure becomes a test, too."""
     (project / "growing.py").write_text(GROWING)

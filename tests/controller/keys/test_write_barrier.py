@@ -89,4 +89,4 @@ def test_forgetting_a_key_leaves_nothing_behind() -> None:
     expectations.expect(owner, TARGET, Write("uid-a", "10"), store)
     expectations.forget(owner)
     assert len(expectations) == 0
-    assert expectations._by_target == {}
+    assert expectations.by_target == {}

@@ -120,6 +120,12 @@ def test_kinds_are_chosen_by_name_by_number_or_all() -> None:
     assert chosen_kinds(["all", "stale-restart"]) == list(KINDS.values())
     with pytest.raises(ConfigError, match="crashes"):
         chosen_kinds(["crashes"])
+    with pytest.raises(
+        ConfigError, match=r"'crash-befor' is not a kind of fault \(did you mean crash-before\?\): pass"
+    ):
+        chosen_kinds(["crash-befor"])
+    with pytest.raises(ConfigError, match=r"did you mean watch-closed\?"):
+        parse_plan("watch-close@event:1")
 
 
 def test_pairs_keep_to_their_budget_and_reach_the_end() -> None:

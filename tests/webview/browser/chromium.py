@@ -21,7 +21,7 @@ from steersman.webview.plans import Plans
 from tests.webview.sample_kinds import Website
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, Page
+    from playwright.async_api import Browser, CDPSession, Page
 
 TOKEN = "correct-horse-battery-staple"
 needs_chromium = pytest.mark.skipif(
@@ -50,6 +50,7 @@ class Window:
     #: Errors that scripts raised, and what the content security policy blocked.
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    _session: "CDPSession | None" = None
 
     async def go(self, at: str) -> None:
         """Go to a page and wait until it is shown."""
@@ -68,6 +69,14 @@ class Window:
     async def run(self, script: str, argument: Any = None) -> Any:
         """Return what a script of the page's own world returns."""
         return await self.page.evaluate(script, argument)
+
+    async def cpu_seconds(self) -> float:
+        """Return the CPU time of the page's thread so far: that of a busy machine is not longer."""
+        if self._session is None:
+            self._session = await self.page.context.new_cdp_session(self.page)
+            await self._session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        metrics = (await self._session.send("Performance.getMetrics"))["metrics"]
+        return next(float(one["value"]) for one in metrics if one["name"] == "TaskDuration")
 
 
 def served(

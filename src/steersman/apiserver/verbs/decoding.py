@@ -10,6 +10,7 @@ from steersman.apiserver.status import bad_request
 from steersman.apiserver.verbs.write_path import Decoded
 from steersman.golang.empty_values import without_empties
 from steersman.golang.strict_json import (
+    as_written,
     cannot_handle_message,
     in_document_order,
     strict_message,
@@ -47,7 +48,8 @@ def decode(request: ApiRequest, body: Body, options: WriteOptions) -> Decoded:
         read = served.strategy.read(document, marks_empty=True)
     except WireTypeError as error:
         kind = body.document.get("kind") or served.kind
-        raise bad_request(_cannot_handle(kind, served, str(error))) from None
+        why = as_written(str(error), request.http.body)
+        raise bad_request(_cannot_handle(kind, served, why)) from None
     warnings: tuple[str, ...] = ()
     if body.complaints or read.unknown:
         errors = strict_errors(body.complaints, read.unknown)

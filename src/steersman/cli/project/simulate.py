@@ -84,6 +84,7 @@ def command(  # noqa: PLR0913 - the options of the command
       $ steer simulate tests.scenarios:rollout --save-test tests/test_found.py
       $ steer simulate --command './manager {kubeconfig}' --scenario steps
     """
+    _check_files(save_test, json_file, html_file)
     from steersman.simulation.reports.html_report import html_report
     from steersman.simulation.runs.workers import available_cores
     from steersman.simulation.simulator import simulate
@@ -125,6 +126,15 @@ def command(  # noqa: PLR0913 - the options of the command
         raise click.Abort
     if report.failures or not report.passed:
         sys.exit(1)
+
+
+def _check_files(save_test: Path | None, *reports: Path | None) -> None:
+    """Reject files that cannot be written, before minutes are spent on what they are for."""
+    for file in filter(None, (save_test, *reports)):
+        if not file.parent.is_dir():
+            raise click.UsageError(f"{file}: the folder {file.parent} does not exist; create it first")
+    if save_test is not None and save_test.exists():
+        raise click.UsageError(f"{save_test} exists: choose another file")
 
 
 def _runs_twice() -> bool:

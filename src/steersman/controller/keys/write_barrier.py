@@ -22,10 +22,10 @@ and the new one brings what the old one missed. A server whose watches do not wo
 hence the time limit; after it the key runs with the cache as it is. The deletion of an object ends every wait for it,
 because its earlier versions cannot be seen any more.
 
-Invariant: ``_by_target`` contains exactly the targets of ``KeyState.unseen``, for each the states that wait for it.
+Invariant: ``by_target`` contains exactly the targets of ``KeyState.unseen``, for each the states that wait for it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from steersman.clock import Clock
 from steersman.controller.keys.key_state import HeldKey, KeyState, ReconcileRequest
@@ -39,7 +39,8 @@ class Expectations:
     """The writes that caches do not show yet. Pure: it compares writes with stores and waits for nothing."""
 
     def __init__(self) -> None:
-        self._by_target: dict[Target, dict[ObjectKey, KeyState]] = {}
+        #: The states that wait for each object, by their keys.
+        self.by_target: dict[Target, dict[ObjectKey, KeyState]] = {}
 
     def expect(self, state: KeyState, target: Target, write: Write, store: Store) -> None:
         """Wait until the store has a write; a later write of the same object replaces an earlier one."""
@@ -47,14 +48,14 @@ class Expectations:
             self._remove(state, target)
             return
         state.unseen[target] = write
-        self._by_target.setdefault(target, {})[state.key] = state
+        self.by_target.setdefault(target, {})[state.key] = state
 
     def observe(self, target: Target, store: Store, *, deleted_uid: str = "") -> list[KeyState]:
         """Compare again after an object changed in the store; return the states that wait for nothing more.
 
         ``deleted_uid`` is the uid of a deleted object: none of its versions can be seen any more.
         """
-        states = self._by_target.get(target)
+        states = self.by_target.get(target)
         if not states:
             return []
         free = []
@@ -72,15 +73,15 @@ class Expectations:
             self._remove(state, target)
 
     def __len__(self) -> int:
-        return len(self._by_target)
+        return len(self.by_target)
 
     def _remove(self, state: KeyState, target: Target) -> None:
         state.unseen.pop(target, None)
-        states = self._by_target.get(target)
+        states = self.by_target.get(target)
         if states is not None:
             states.pop(state.key, None)
             if not states:
-                del self._by_target[target]
+                del self.by_target[target]
 
 
 def _shows(store: Store, key: ObjectKey, write: Write) -> bool:
@@ -112,6 +113,8 @@ class WriteBarrier:
         self._on_late = on_late
         self._on_expired = on_expired
         self._expectations = Expectations()
+        #: Objects whose writes are not seen yet. Often empty: then no change of a cache needs to be observed.
+        self.unseen: Collection[Target] = self._expectations.by_target
         #: The states with a ``held`` key.
         self._held: dict[ObjectKey, KeyState] = {}
 
@@ -121,8 +124,6 @@ class WriteBarrier:
 
     def observe(self, target: Target, change: Change, store: Store) -> None:
         """Release the keys that waited only for this change of a cache."""
-        if not self._expectations:
-            return
         deleted_uid = record_of(change).uid if isinstance(change, Deleted) else ""
         for state in self._expectations.observe(target, store, deleted_uid=deleted_uid):
             self._let_go(state)

@@ -198,8 +198,8 @@ class RunTrace(Struct, eq=False):
         if len(self.reads) < _KEPT:
             self.reads = (*self.reads, ReadNote(resource_of(kind), count, None, "", _age(cache), self._sent()))
 
-    def wrote(self, verb: Verb, obj: KubeObject, *, before: bytes | None = None) -> None:
-        """Note a successful write; ``before`` is the object as it was, if that is known."""
+    def wrote(self, verb: Verb, obj: KubeObject, key: ObjectKey, *, before: bytes | None = None) -> None:
+        """Note a successful write of an object with that key; ``before`` is the object as it was, if that is known."""
         if len(self.writes) >= _KEPT:
             return
         resource, after = resource_of(type(obj)), None
@@ -209,8 +209,8 @@ class RunTrace(Struct, eq=False):
             before = None
         else:
             self.size += len(before or b"") + len(after)
-        metadata = obj.metadata
-        note = _WriteNote(verb, resource, obj.key, metadata.resource_version or "", before, after, self._sent())
+        version = obj.metadata.resource_version or ""
+        note = _WriteNote(verb, resource, key, version, before, after, self._sent())
         self.writes = (*self.writes, note)
 
     def wrote_status(self, version: str, before: bytes, after: bytes) -> None:

@@ -115,9 +115,9 @@ class RunRecord(Generic[K]):
 
     def wrote(self, obj: KubeObject, *, before: str, data: bytes | None = None, verb: Verb = Verb.CHANGED) -> None:
         """Register an object that was written, with the version and the content that it had before."""
-        changed = before != obj.resource_version
-        self.trace.wrote(verb if changed else Verb.UNCHANGED, obj, before=data)
-        self._register(obj, Write(obj.uid, obj.resource_version), changed=changed)
+        changed, target = before != obj.resource_version, target_of(obj)
+        self.trace.wrote(verb if changed else Verb.UNCHANGED, obj, target.key, before=data)
+        self._register(obj, target, Write(obj.uid, obj.resource_version), changed=changed)
 
     def wrote_own(self, obj: KubeObject) -> None:
         """Register a write of the reconciled object."""
@@ -134,17 +134,18 @@ class RunRecord(Generic[K]):
 
     def deleted(self, obj: KubeObject) -> None:
         """Register that an object was deleted, or is being deleted."""
-        self.trace.wrote(Verb.DELETED, obj)
-        self._register(obj, Write(obj.uid, ""), changed=False)
+        target = target_of(obj)
+        self.trace.wrote(Verb.DELETED, obj, target.key)
+        self._register(obj, target, Write(obj.uid, ""), changed=False)
 
     def ended(self) -> None:
         """Register that the reconciled object does not exist any more."""
-        self._register(self.obj, Write(self.obj.uid, "", is_end=True), changed=False)
+        self._register(self.obj, target_of(self.obj), Write(self.obj.uid, "", is_end=True), changed=False)
 
-    def _register(self, obj: KubeObject, write: Write, *, changed: bool) -> None:
+    def _register(self, obj: KubeObject, target: Target, write: Write, *, changed: bool) -> None:
         informer = self._caches.find(type(obj))
         if informer is not None and covers(informer, obj.namespace, obj.labels):
-            self._pass_on(target_of(obj), write, informer.store, changed=changed)
+            self._pass_on(target, write, informer.store, changed=changed)
 
     def _pass_on(self, target: Target, write: Write, store: Store, *, changed: bool) -> None:
         if changed:

@@ -18,8 +18,8 @@ again, for as long as the provider lists the cluster.
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
@@ -154,7 +154,7 @@ class Fleet:
                 await stack.enter_async_context(Server(app, clock=self._clock, listen=self._options.probes))
             for listen in self._options.history:
                 await self._serve_history(stack, listen)
-            tasks = await stack.enter_async_context(asyncio.TaskGroup())
+            tasks = await stack.enter_async_context(_tasks_that_never_fail())
             found = await stack.enter_async_context(aclosing(self._provider.clusters()))
             async for clusters in found:
                 self._adjust(tasks, clusters)
@@ -264,6 +264,16 @@ class FleetHistoryApp:
         else:
             text = f"the operator does not run in cluster {name[:100]!r}; it runs in {', '.join(managers) or 'none'}"
             exchange.respond(Response(404, _JSON, encode({"error": text})))
+
+
+@asynccontextmanager
+async def _tasks_that_never_fail() -> AsyncIterator[asyncio.TaskGroup]:
+    """Yield a group whose tasks do not raise: the failure of the block is raised as it is, not in a group."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            yield tasks
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
 
 
 @contextmanager

@@ -7,6 +7,7 @@ between them. That text is all that is needed to run a plan again.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from itertools import islice
 from typing import assert_never, get_args
 
@@ -102,8 +103,9 @@ def _parse_fault(text: str) -> Fault:
     found = _FAULT.fullmatch(text)
     kind = KINDS.get(found["kind"]) if found is not None else None
     if found is None or kind is None or kind.place != found["place"] or found["number"] == "0":
+        meant = "" if kind is not None else _meant(text.partition("@")[0])
         raise ConfigError(
-            f"{text!r} is not a plan: write it as 'crash-after@write:3'; kinds of faults: {', '.join(KINDS)}"
+            f"{text!r} is not a plan{meant}: write it as 'crash-after@write:3'; kinds of faults: {', '.join(KINDS)}"
         )
     view = None
     if found["view"]:
@@ -112,12 +114,20 @@ def _parse_fault(text: str) -> Fault:
     return Fault(kind.name, kind.place, int(found["number"]), int(found["until"] or 0), view)
 
 
+def _meant(name: str) -> str:
+    """Return the question for the kind whose name is nearest to a misspelled one; empty if none is near."""
+    near = get_close_matches(name, KINDS, n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
 def chosen_kinds(names: Iterable[str] | str) -> list[FaultKind]:
     """Return the kinds of these names or numbers, in the order of the catalogue; ``all`` leaves out the exotic ones."""
     wanted = [names] if isinstance(names, str) else list(names)
     known = {*KINDS, "all", *(kind.number for kind in KINDS.values())}
     if unknown := [name for name in wanted if name not in known]:
-        raise ConfigError(f"{unknown[0]!r} is not a kind of fault: pass all, F1 to F14, or {', '.join(KINDS)}")
+        raise ConfigError(
+            f"{unknown[0]!r} is not a kind of fault{_meant(unknown[0])}: pass all, F1 to F14, or {', '.join(KINDS)}"
+        )
     return [
         kind
         for kind in KINDS.values()

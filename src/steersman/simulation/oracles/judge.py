@@ -7,7 +7,7 @@ O2        no object is created or deleted more often, nor updated unless the fau
 O3        everything comes to rest
 O4        at rest nothing is written
 O5        invariants hold after every write
-O6        no replica writes without holding the lease
+O6        no replica writes without holding the lease, and no two reconcile an object at the same time
 O7        no reconcile fails with an exception of its own, no task is left behind
 O8        nothing is left whose owner is gone
 ========  ==========================================================================================
@@ -111,5 +111,5 @@ def _machinery(outcome: Outcome, expected: Expected, *, is_disturbed: bool) -> I
             yield Finding("O7", f"a reconcile failed: {failure}")
             break
     yield from (Finding("O5", text) for text in outcome.violations[:1])
-    yield from (Finding("O6", text) for text in outcome.deposed_writes[:3])
+    yield from (Finding("O6", text) for text in (*outcome.deposed_writes[:3], *outcome.overlaps[:3]))
     yield from (Finding("O7", text) for text in outcome.leaks[:3])

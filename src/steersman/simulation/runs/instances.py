@@ -24,6 +24,7 @@ from steersman.simulation.faults.plans import View
 from steersman.simulation.network.connection import Connection, Network
 from steersman.simulation.network.webhooks import SimulatedWebhooks
 from steersman.simulation.runs.await_points import current_connection
+from steersman.simulation.runs.overlaps import ReconcileSpan
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.fresh_import import ImportedOperator
 from steersman.testing.crashes.scenarios import webhook_service
@@ -99,6 +100,17 @@ class Instance:
             services=cluster.services.beside(self.clock, self.connection.around),
         )
         self.is_ready = False
+        if replica.election is not None:
+            self._manager.history.listen(lambda reconcile: self._note_span(replica, reconcile))
+
+    def _note_span(self, replica: "Replica", reconcile: Reconcile) -> None:
+        """Note when a reconcile ran; what goes on in a process that has crashed is not real."""
+        if not self.connection.is_cut:
+            end = replica.cluster.clock.monotonic()
+            name = str(reconcile.object)
+            replica.spans.append(
+                ReconcileSpan(replica.identity, reconcile.controller, name, end - reconcile.seconds, end)
+            )
 
     def _options(self, replica: "Replica", operator: Operator) -> ManagerOptions:
         cluster = replica.cluster
@@ -179,6 +191,8 @@ class Replica:
         #: The last reconciles of each instance, and why any of them gave up, by object.
         self.reconciles: list[Reconcile] = []
         self.given_up: dict[str, str] = {}
+        #: When it reconciled; noted where there are other replicas.
+        self.spans: list[ReconcileSpan] = []
         #: The old state that the next instance reads.
         self.next_view: View | None = None
 

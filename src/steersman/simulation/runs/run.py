@@ -18,6 +18,7 @@ from steersman.simulation.invariants import Invariant
 from steersman.simulation.network.connection import TOUCHED, Network
 from steersman.simulation.runs.await_points import AwaitPoints
 from steersman.simulation.runs.instances import OperatorFactory, Replica
+from steersman.simulation.runs.overlaps import overlaps
 from steersman.simulation.runs.recreation import Recreation
 from steersman.simulation.runs.world import World
 from steersman.testing.crashes.change_counts import ChangeCounts, Counts
@@ -56,6 +57,8 @@ class Outcome:
     late_writes: list[str] = field(default_factory=list)
     #: Writes of a replica that did not hold the lease.
     deposed_writes: list[str] = field(default_factory=list)
+    #: Objects that two replicas reconciled at the same time.
+    overlaps: list[str] = field(default_factory=list)
     #: Invariants that did not hold after a write, each with the write.
     violations: list[str] = field(default_factory=list)
     #: Unhandled exceptions and tasks that were left behind.
@@ -155,6 +158,7 @@ class _Run:
             outcome.exits += replica.exits
             outcome.reconciles += replica.reconciles
             outcome.given_up |= replica.given_up
+        outcome.overlaps = overlaps([span for replica in self._replicas for span in replica.spans])
         await cluster.server.settle()
         return outcome
 

@@ -19,6 +19,7 @@ from steersman.objects.resource import resource_of
 from steersman.randomness import Randomness
 from steersman.simulation.event_loop import SimulatedClock, SimulationLoop
 from steersman.simulation.network.user import UserTransport
+from steersman.simulation.runs.await_points import author_line
 from steersman.simulation.runs.repeated_writes import RepeatingServer
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.end_state import versions_of
@@ -83,7 +84,14 @@ class SimulatedCluster(Cluster):
                 return
             if not is_idle and (left := self._simulated.next_timer()) is not None:
                 await self._simulated.advance(left)
-        raise WaitTimeout(f"the operator was not idle within {_PATIENCE:g} s")
+        raise WaitTimeout(f"the operator was not idle within {_PATIENCE:g} s{_waiting_lines()}")
+
+
+def _waiting_lines() -> str:
+    """Return the lines at which the code of authors waits, apart from the scenario, which asks."""
+    tasks = World.running_loop().unfinished_tasks()
+    lines = {author_line(task.get_coro()) for task in tasks if task is not asyncio.current_task()}
+    return f": its code waits at {', '.join(sorted(filter(None, lines)))}" if any(lines) else ""
 
 
 async def _nothing() -> None:

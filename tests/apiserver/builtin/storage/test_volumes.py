@@ -26,6 +26,9 @@ async def test_a_local_volume_needs_an_affinity_and_a_driver_a_valid_name() -> N
     assert await _causes(api, VOLUMES, _volume("a", local={"path": "/mnt"})) == [
         ("spec.nodeAffinity", "Required value: Local volume requires node affinity")
     ]
+    assert await _causes(api, VOLUMES, _volume("a", local={"path": "/mnt"}, nodeAffinity={})) == [
+        ("spec.nodeAffinity.required", "Required value: must specify required node constraints")
+    ]
     both = _volume("b", local={"path": "/mnt"}, hostPath={"path": "/data"})
     assert [field for field, _ in await _causes(api, VOLUMES, both)] == ["spec.local"]
     assert [field for field, _ in await _causes(api, VOLUMES, _volume("c", csi={"driver": "X_"}))] == [
@@ -73,3 +76,14 @@ async def test_the_topologies_of_a_class_are_validated() -> None:
         "allowedTopologies[1].matchLabelExpressions[0].key",
         "allowedTopologies[1].matchLabelExpressions",
     }
+
+
+async def test_a_class_of_attributes_has_parameters_that_do_not_change() -> None:
+    """Volumes that were made with them would differ from their class."""
+    api, path = Api(), "/apis/storage.k8s.io/v1/volumeattributesclasses"
+    rejected = await api.ask("POST", path, {"metadata": {"name": "v"}, "driverName": "x.dev"})
+    assert rejected["message"].endswith("parameters: Required value: must contain at least one key/value pair")
+    made = {"metadata": {"name": "v"}, "driverName": "x.dev", "parameters": {"a": "1"}}
+    assert (await api.send("POST", path, made)).status == 201
+    rejected = await api.ask("PUT", f"{path}/v", {**made, "parameters": {"a": "2"}})
+    assert rejected["message"].endswith("parameters: Forbidden: updates to parameters are forbidden.")

@@ -39,6 +39,7 @@ KINDS = (
         _STORAGE,
         "VolumeAttributesClass",
         strategy=VolumeAttributesClassStrategy,
+        validation="storage.storage_class_validation:volume_attributes_class_errors",
         columns="storage.columns:VOLUME_ATTRIBUTES_CLASS",
     ),
     BuiltinKind(

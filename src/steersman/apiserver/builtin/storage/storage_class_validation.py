@@ -1,11 +1,11 @@
-"""Validation of StorageClasses."""
+"""Validation of StorageClasses and VolumeAttributesClasses."""
 
 from collections.abc import Sequence
 
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.golang.empty_values import same_content
 from steersman.json_types import JsonObject
-from steersman.validation.field_errors import Errors, duplicate, invalid, not_supported, required
+from steersman.validation.field_errors import Errors, duplicate, forbidden, invalid, not_supported, required
 
 _BINDING = ("Immediate", "WaitForFirstConsumer")
 _IMMUTABLE = "field is immutable"
@@ -35,6 +35,21 @@ def storage_class_errors(obj: JsonObject, old: JsonObject | None, subresource: s
         if not same_content(obj.get(name) or empty, old.get(name) or empty):
             given = obj.get(name)
             errors.append(invalid(name, empty if given is None else given, _IMMUTABLE))
+    return errors
+
+
+def volume_attributes_class_errors(obj: JsonObject, old: JsonObject | None, subresource: str) -> Errors:
+    """Validate a VolumeAttributesClass, which cannot be changed."""
+    del subresource
+    errors: Errors = []
+    for name in ("driverName", "parameters") if old is not None else ():
+        if not same_content(obj.get(name), (old or {}).get(name)):
+            errors.append(forbidden(name, f"updates to {name} are forbidden."))
+    driver, parameters = obj.get("driverName") or "", obj.get("parameters") or {}
+    errors += qualified_errors(driver.lower(), "driverName") if driver else [required("driverName")]
+    errors += [invalid("parameters", key, "field can not be empty.") for key in parameters if not key]
+    if not parameters:
+        errors.append(required("parameters", "must contain at least one key/value pair"))
     return errors
 
 

@@ -129,7 +129,7 @@ def _source_errors(spec: JsonObject) -> Errors:
     if not found:
         return [required("spec", "must specify a volume type")]
     errors = _SOURCES[found[0]](spec[found[0]], f"spec.{found[0]}")
-    if found[0] == "local" and (spec.get("nodeAffinity") or {}).get("required") is None:
+    if found[0] == "local" and spec.get("nodeAffinity") is None:
         errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
     return errors + [forbidden(f"spec.{name}", "may not specify more than 1 volume type") for name in found[1:]]
 
