@@ -766,7 +766,7 @@ async def test_a_proposed_object_is_planned_as_it_is_then_reconciled(cluster: Cl
         "spec": {"text": "z", "copies": 1},
     }
     plan = await cluster.plan(operator, options=PlanOptions(proposed=(changed,)))
-    await cluster.client.as_manager("steer-plan").apply(Unstructured(changed), force=True)
+    await cluster.client.as_manager("kubectl").apply(Unstructured(changed), force=True)
     before = await world_of(cluster.client, operator, "")
     async with cluster.running(operator):
         await cluster.settle()

@@ -113,7 +113,8 @@ def test_two_versions_are_compared(tmp_path: Path) -> None:
     assert same.exit_code == 0, same.output
     assert same.stdout == f"The operator here and the one in {other} do the same. Nothing was written.\n"
     reconciler = other / "fleet/reconcilers/ship_reconciler.py"
-    reconciler.write_text(_RECONCILER.replace('"one"', '"two"'), encoding="utf-8")
+    printing = _RECONCILER.replace("    await ctx", "    print('printed')\n    await ctx").replace('"one"', '"two"')
+    reconciler.write_text(printing, encoding="utf-8")
     found = steer("plan", "--against", str(other))
     assert found.exit_code == 2, found.output
     assert found.stdout.splitlines() == [
@@ -214,6 +215,7 @@ def test_a_file_is_planned_as_if_it_were_applied(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["--no-such-option"], "No such option"),
+        (["-f", "/dev/null"], "/dev/null: there are no objects in it"),
         (["ship"], "'ship' is not KIND/NAME"),
         (["no.such.module:operator"], "cannot import"),
         (["./fleet/main.py:operator"], "is a file: pass the module, such as fleet.main:operator"),
@@ -281,6 +283,19 @@ def test_a_failing_plan_is_not_deployed(ships: Path) -> None:
     assert "deployment" not in kubectl("get", "deployments", "-A", "-o", "name")
 
 
+def test_a_reconciler_that_ends_the_process_is_an_error(ships: Path) -> None:
+    """The exit code is that of the plan, not one that the operator chooses."""
+    reconciler = ships / "fleet/reconcilers/ship_reconciler.py"
+    reconciler.write_text(
+        _RECONCILER.replace("    await ctx", "    raise SystemExit(0)\n    await ctx"), encoding="utf-8"
+    )
+    for name in [name for name in sys.modules if name.partition(".")[0] == "fleet"]:
+        del sys.modules[name]  # as it was before it was edited
+    found = steer("plan")
+    assert found.exit_code == 1, found.output
+    assert "! fails: SystemExit" in found.stdout
+
+
 def test_a_module_that_ends_the_process_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 0 would say that there is nothing to do."""
     (tmp_path / "ends_at_once.py").write_text("import sys\nsys.exit(0)\n", encoding="utf-8")
@@ -288,3 +303,11 @@ def test_a_module_that_ends_the_process_is_an_error(tmp_path: Path, monkeypatch:
     found = steer("plan", "ends_at_once:operator")
     assert found.exit_code == 1, found.output
     assert "cannot import 'ends_at_once': it ends the process by sys.exit(0)" in found.stderr
+
+
+def test_a_module_without_its_operator_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside of a project, the argument is what is wrong, not the missing project."""
+    monkeypatch.chdir(tmp_path)
+    found = steer("plan", "shop.main")
+    assert found.exit_code == 1, found.output
+    assert "'shop.main' is not KIND/NAME" in found.stderr

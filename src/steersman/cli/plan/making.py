@@ -64,10 +64,7 @@ async def planned(
     notes: tuple[str, ...] = (),
     verbose: bool = False,
 ) -> "Plan":
-    """Return the plan of operators, with a line of progress on the terminal; ``verbose`` shows their log.
-
-    Raises ``ClickException`` if an operator ends the process.
-    """
+    """Return the plan of operators, with a line of progress on the terminal; ``verbose`` shows their log."""
     from msgspec.structs import replace
 
     from steersman.clock import RealClock

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from collections.abc import Coroutine
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,11 +102,13 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     from steersman.planning.planner import PlanOptions
 
     operators = [target for target in targets if _is_operator(target)]
+    # First, because a module without its operator is not a matter of the project.
+    objects = tuple(parse_object(target) for target in targets if not _is_operator(target))
     deployment = Deployment() if operators else deployment_of(Path.cwd())
     operators = operators or [project_target(option="MODULE:OPERATOR")]
     options = PlanOptions(
         namespaces=namespaces or deployment.watch,
-        objects=tuple(parse_object(target) for target in targets if not _is_operator(target)),
+        objects=objects,
         selector=selector,
         limit=limit or 0,
         proposed=_proposed(files),
@@ -123,7 +124,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     with deployment.variables_set():
         with redirect_stdout(sys.stderr):
             loaded = [load_operator(target) for target in operators]
-        plan = _run(_plan(loaded, where, options, deployment.notes, verbose=verbose))
+        plan = asyncio.run(_plan(loaded, where, options, deployment.notes, verbose=verbose))
     if against is not None and other is not None:
         sys.exit(_compare(plan, against, other, output))
     show(plan, output)
@@ -151,14 +152,6 @@ async def _plan(
         return await planned(operators, transport, options, notes=notes, verbose=verbose)
 
 
-def _run(work: "Coroutine[Any, Any, Plan]") -> "Plan":
-    """Run the asynchronous part of a plan; raise ``ClickException`` if the operator ends the process."""
-    try:
-        return asyncio.run(work)
-    except SystemExit as error:
-        raise click.ClickException(f"the operator ends the process by sys.exit({error.code!r})") from None
-
-
 def _proposed(files: tuple[str, ...]) -> "tuple[JsonObject, ...]":
     """Read the objects that a person proposes to apply."""
     from steersman.protocol.manifests import load_objects
@@ -170,9 +163,12 @@ def _proposed(files: tuple[str, ...]) -> "tuple[JsonObject, ...]":
         except OSError as error:
             raise click.ClickException(f"{name}: {error.strerror}") from None
         try:
-            found += [one.content for one in load_objects(data, source=name)]
+            objects = [one.content for one in load_objects(data, source=name)]
         except ValueError as error:  # without kind or apiVersion
             raise click.ClickException(str(error)) from None
+        if not objects:
+            raise click.ClickException(f"{name}: there are no objects in it")
+        found += objects
     return tuple(found)
 
 
