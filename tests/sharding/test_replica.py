@@ -140,6 +140,31 @@ def test_a_deleted_table_closes_every_shard_and_is_replaced_after_a_lease() -> N
     assert replica.decide(100.0 + LEASE) is not None
 
 
+def test_a_shard_that_was_drained_stays_closed_when_the_absence_of_the_table_was_old_news() -> None:
+    """Found by a simulation: the release was under way, and a read from before the first table arrived late."""
+    replica = joined(Assignment((A, A, A, A)))
+    replica.saw_slot(1, SlotLease("b", "5"), 0.0)
+    assert replica.decide(0.0) is None
+    leaving = replica.leaving_shards
+    assert leaving
+    for shard in leaving:
+        replica.drained(shard, replica.open_shards[shard], {})
+    assert replica.decide(0.1) is not None, "it releases them, and the response is lost"
+    replica.saw_table(None, "", 0.2)
+    replica.saw_table(Assignment((A, A, A, A)), "10", 0.3)
+    assert replica.open_shards.keys() == {0, 1, 2, 3} - leaving
+
+
+def test_a_table_that_is_older_than_a_deleted_one_is_ignored() -> None:
+    """Only the next table, which has a newer version, shows who holds what."""
+    replica = joined(Assignment((A, A, A, A)))
+    replica.saw_table(None, "", 100.0)
+    replica.saw_table(Assignment((A, A, None, None)), "9", 100.1)
+    assert not replica.open_shards
+    replica.saw_table(Assignment((A, None, None, None)), "12", 100.2)
+    assert replica.open_shards.keys() == {0}
+
+
 def test_a_replica_with_another_number_of_shards_waits() -> None:
     """The same object would belong to two shards at once."""
     table = Assignment((B, B))

@@ -99,9 +99,13 @@ class ShardReplica:
         self._table: Assignment | None = None
         #: Version of the table; empty if there is none, ``None`` while it was never read.
         self._version: str | None = None
+        #: The newest version that was seen; it stays when the table is gone.
+        self._newest = ""
         #: Since when there is no table any more.
         self._gone_at: float | None = None
         self._holds: dict[int, Hold] = {}
+        #: What it held when the table was gone.
+        self._holds_before: dict[int, Hold] = {}
         self._numbers = 0
         self._is_leaving = False
         #: Versions that this replica had seen of each resource when its shards were drained.
@@ -136,16 +140,24 @@ class ShardReplica:
         return found
 
     def saw_table(self, table: Assignment | None, version: str, now: float) -> None:
-        """Record the table; an older one than known is ignored. Without a table the version is empty."""
+        """Record the table; an older one than was seen is ignored. Without a table the version is empty.
+
+        The absence of a table has no version, so it may be older than what is known. If the table is seen again, this
+        replica goes on where it was: shards that it has drained, and perhaps released, stay closed.
+        """
         if table is None:
             if self._table is not None:
                 self._gone_at = now
-        elif self._version and not is_newer(version, self._version):
+                self._holds, self._holds_before = {}, self._holds
+            self._table, self._version = None, ""
             return
-        else:
-            self._gone_at = None
-        self._table, self._version = table, version
-        mine = table.held_by(self.me) if table is not None and self.me is not None else frozenset[int]()
+        if self._newest and not is_newer(version, self._newest):
+            if self._table is not None or version != self._newest:
+                return
+            self._holds = self._holds_before
+        self._gone_at = None
+        self._table, self._version, self._newest = table, version, version
+        mine = table.held_by(self.me) if self.me is not None else frozenset[int]()
         for shard in self._holds.keys() - mine:
             del self._holds[shard]
         for shard in mine - self._holds.keys():
