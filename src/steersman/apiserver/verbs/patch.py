@@ -89,7 +89,9 @@ class Patching:
                 raise invalid("", "", "", [invalid_field("patch", plain(patch), _restore_fault(fault.why))]) from None
             # Reading has changed the document, so it is merged again.
             again = _merged(served, media, self._objects.document(served, existing.record), patch)
-            raise bad_result(again, self._first_fault(served, existing, media, patch) or fault.why) from None
+            is_field = isinstance(fault, _UnreadableFieldError)
+            first = self._first_fault(served, existing, media, patch) if is_field else ""
+            raise bad_result(again, first or fault.why) from None
 
     def _first_fault(self, served: ServedResource, existing: Existing, media: str, patch: Any) -> str:
         """Return why a patched object cannot be read, with its fields in the order in which kube-apiserver has them."""
@@ -138,7 +140,7 @@ def _decode(request: ApiRequest, document: object, options: WriteOptions) -> Dec
     try:
         read = served.strategy.read(dict(document), marks_empty=True)
     except WireTypeError as error:
-        raise _UnreadableError(str(error)) from None
+        raise _UnreadableFieldError(str(error)) from None
     faults = strict_errors(duplicates, read.unknown)
     if faults and options.field_validation == "Strict":
         raise _UnreadableError(strict_message(faults))
@@ -178,6 +180,10 @@ class _UnreadableError(Exception):
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
+
+
+class _UnreadableFieldError(_UnreadableError):
+    """A field has a value of another type. There may be several, and the order of fields decides which is reported."""
 
 
 #: Error of Go's decoder → error of a strategic merge about the same value.
