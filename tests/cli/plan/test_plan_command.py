@@ -12,6 +12,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from steersman.cli import main
+from steersman.cli.dev.announcement import announced
 from steersman.scaffold.image.build import Recipe, build
 from steersman.scaffold.image.contents import CODE, needed_distributions, package_files, tree_files
 from steersman.scaffold.image.layer import layer_of
@@ -76,6 +77,19 @@ def test_a_plan_is_shown_and_nothing_is_written(ships: Path) -> None:
         assert lines[-1].endswith(" Nothing was written.")
     assert "configmap/a" not in kubectl("get", "configmaps", "-o", "name")
     assert ships.exists()
+
+
+@pytest.mark.usefixtures("ships")
+def test_a_running_steer_dev_is_planned_if_no_cluster_is_named(
+    server: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `steer why` and `steer pause` do; otherwise the cluster of ~/.kube/config would be planned."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with announced(server.kubeconfig):
+        found = steer("plan")
+    assert found.stdout.startswith("Ship default/a\n"), found.output
 
 
 @pytest.mark.usefixtures("ships")

@@ -1,6 +1,5 @@
 """`steer pause KIND/NAME` and `steer resume KIND/NAME`: leave an object alone for a while."""
 
-import os
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -103,15 +102,9 @@ def _with_dev_cluster(access: Access) -> tuple[Access, str]:
     As `steer why` does: an author who looks at an object there pauses it there. No question is asked, because that
     cluster is the author's own; the line that is printed names it.
     """
-    from steersman.cli.dev.announcement import announced_kubeconfigs
+    from steersman.cli.dev.announcement import dev_kubeconfig
 
-    if access.kubeconfig is not None or access.context is not None or os.environ.get("KUBECONFIG"):
+    found = dev_kubeconfig(access.kubeconfig, access.context)
+    if found is None:
         return access, ""
-    found = announced_kubeconfigs()
-    if not found:
-        return access, ""
-    if len(found) > 1:
-        raise click.ClickException(
-            f"several `steer dev` run: pass the --kubeconfig of one of them: {', '.join(map(str, found))}"
-        )
-    return replace(access, kubeconfig=found[0], yes=True), " in the cluster of `steer dev`"
+    return replace(access, kubeconfig=found, yes=True), " in the cluster of `steer dev`"

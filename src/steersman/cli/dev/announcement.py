@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import click
+
 from steersman.errors import ConfigError
 from steersman.serving.private_socket import live_files, socket_directory
 
@@ -38,3 +40,15 @@ def announced_kubeconfigs() -> list[Path]:
         with suppress(OSError):
             found.append(Path(path.read_text()))
     return [path for path in found if path.is_file()]
+
+
+def dev_kubeconfig(kubeconfig: Path | None, context: str | None) -> Path | None:
+    """Return the kubeconfig of the `steer dev` that runs, if the user names no other cluster; raise if several run."""
+    if kubeconfig is not None or context is not None or os.environ.get("KUBECONFIG"):
+        return None
+    found = announced_kubeconfigs()
+    if len(found) > 1:
+        raise click.ClickException(
+            f"several `steer dev` run: pass the --kubeconfig of one of them: {', '.join(map(str, found))}"
+        )
+    return found[0] if found else None

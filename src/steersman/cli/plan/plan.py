@@ -98,6 +98,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer plan --against registry.example.com/custompod:1.4
       $ steer plan --as system:serviceaccount:custompod-system:custompod
     """
+    from steersman.cli.dev.announcement import dev_kubeconfig
     from steersman.cli.target import project_target
     from steersman.planning.planner import PlanOptions
 
@@ -117,7 +118,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         notes_side_effects=True,
         hash_key=hash_key(is_shared=against is not None),
     )
-    where = Where(kubeconfig, context, user)
+    where = Where(kubeconfig or dev_kubeconfig(kubeconfig, context), context, user)
     # First, because its errors are those of a mistyped name.
     arguments = [*where.arguments(), *_arguments(options)]
     other = None if against is None else plan_of_other(against, arguments, _list_of(options.proposed))
