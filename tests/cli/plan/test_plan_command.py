@@ -224,28 +224,27 @@ def test_a_file_is_planned_as_if_it_were_applied(tmp_path: Path) -> None:
     assert "missing.yaml: No such file" in missing.output
 
 
-@pytest.mark.usefixtures("ships")
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--no-such-option"], "No such option"),
-        (["-f", "/dev/null"], "/dev/null: there are no objects in it"),
-        (["ship"], "'ship' is not KIND/NAME"),
-        (["no.such.module:operator"], "cannot import"),
-        (["./fleet/main.py:operator"], "is a file: pass the module, such as fleet.main:operator"),
-        (["clusterrole/odd:a:b"], "clusterrole/odd:a:b: the operator does not reconcile 'clusterrole'"),
-        (["--context", "nowhere"], "nowhere"),
-        (["-l", "a in"], "a in"),
-        (["-n", "nowhere"], "namespace 'nowhere' does not exist"),
-        (["ship/ghost"], "ship/ghost: there is no such object in any namespace"),
-        (["ship/a", "-n", "kube-system"], "ship/a: there is no such object in namespace kube-system"),
-    ],
+_MISTAKES = (
+    (["--no-such-option"], "No such option"),
+    (["-f", "/dev/null"], "/dev/null: there are no objects in it"),
+    (["ship"], "'ship' is not KIND/NAME"),
+    (["no.such.module:operator"], "cannot import"),
+    (["./fleet/main.py:operator"], "is a file: pass the module, such as fleet.main:operator"),
+    (["clusterrole/odd:a:b"], "clusterrole/odd:a:b: the operator does not reconcile 'clusterrole'"),
+    (["--context", "nowhere"], "nowhere"),
+    (["-l", "a in"], "a in"),
+    (["-n", "nowhere"], "namespace 'nowhere' does not exist"),
+    (["ship/ghost"], "ship/ghost: there is no such object in any namespace"),
+    (["ship/a", "-n", "kube-system"], "ship/a: there is no such object in namespace kube-system"),
 )
-def test_a_mistake_is_not_mistaken_for_changes(arguments: list[str], said: str) -> None:
-    """Elsewhere wrong usage ends with 2; here 2 means changes."""
-    found = steer("plan", *arguments)
-    assert found.exit_code == 1, found.output
-    assert said in found.output
+
+
+@pytest.mark.usefixtures("ships")
+def test_a_mistake_is_not_mistaken_for_changes() -> None:
+    """Elsewhere wrong usage ends with 2; here 2 means changes. One project for all: it takes most of the time."""
+    for arguments, expected in _MISTAKES:
+        found = steer("plan", *arguments)
+        assert (found.exit_code, expected in found.output) == (1, True), (arguments, found.output)
 
 
 @pytest.mark.usefixtures("ships")
