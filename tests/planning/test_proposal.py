@@ -70,6 +70,18 @@ async def test_fields_that_another_client_has_set_stay(cluster: Cluster) -> None
     assert list(map(str, change.fields)) == ["spec.replicas 2 → 3"]
 
 
+async def test_a_manifest_that_was_applied_before_changes_nothing(cluster: Cluster) -> None:
+    """Of a manifest without annotations, kubectl keeps an empty map; those of other clients stay, such as a pause."""
+    await cluster.install(Shop)
+    earlier = shop(replicas=2)
+    earlier["metadata"]["annotations"] = {}
+    live = shop(earlier, replicas=2)
+    live["metadata"]["annotations"]["steersman.dev/paused"] = "true"
+    await cluster.client.create(Unstructured(live))
+    plan = await proposed(cluster, shop(replicas=2))
+    assert plan.proposed == ()
+
+
 def test_a_custom_kind_has_a_merge_patch() -> None:
     """Lists are replaced, fields of others stay, and what was applied before is removed at every level."""
     applied = {"spec": {"a": 1, "b": {"c": 1, "d": 2}, "l": [1]}}

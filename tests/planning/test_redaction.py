@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
 from steersman.golang.yaml_writer import write_yaml
+from steersman.history.differences import without_confidential
 from steersman.history.redaction import SecretMemory
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.objects.codec import encode_json
@@ -120,6 +121,17 @@ async def test_documents_mask_what_the_text_masks(cluster: Cluster) -> None:
     assert "rootpw123" not in json.dumps(document)
     change = next(one for one in document["objects"][0]["changes"] if one["kind"] == "ConfigMap")
     assert change["after"]["data"] == {"password": "<secret>", "url": "mongodb://<secret>@h", "plain": "shown"}
+
+
+def test_the_manifest_that_kubectl_keeps_is_masked_like_the_object() -> None:
+    """It is a text inside of the object, and has every field once more."""
+    manifest = {"spec": {"password": "rootpw123", "size": 3}}
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(manifest), "mine": "stays"}
+    shown = without_confidential({"metadata": {"annotations": annotations}, "spec": manifest["spec"]})
+    assert "rootpw123" not in json.dumps(shown)
+    kept, mine = shown["metadata"]["annotations"].values()
+    assert json.loads(kept) == {"spec": {"password": "<secret>", "size": 3}}
+    assert mine == "stays"
 
 
 def test_a_copy_has_the_hash_of_the_original() -> None:

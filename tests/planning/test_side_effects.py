@@ -1,5 +1,6 @@
 """A plan names what the operator does by itself, and rejects a client that would write to the cluster."""
 
+import asyncio
 import socket
 import sqlite3
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from steersman import Client, Context, Model, Operator, Resource, Status, custom_resource, meta
+from steersman.errors import NotPlanned
 from steersman.history.records import ObjectName
 from steersman.planning import Plan, PlanOptions
 from steersman.planning.changes import RunOf, current_run
@@ -112,3 +114,32 @@ async def test_a_client_that_the_operator_connects_itself_is_rejected(cluster: C
     assert "use ctx.client" in plan.failures[0].message
     async with Client.connect_to(config) as client:
         assert client.namespace
+
+
+async def test_a_client_in_a_thread_is_rejected_and_noted_even_if_the_operator_catches_the_error(
+    cluster: Cluster,
+) -> None:
+    """A thread does not inherit the run; an error that is caught would leave no trace."""
+    operator = Operator("loner")
+    config = ClusterConfig(server="http://127.0.0.1:1")
+    caught: list[str] = []
+
+    async def connect() -> None:
+        async with Client.connect_to(config):
+            raise AssertionError("it connects")
+
+    def in_thread() -> None:
+        try:
+            asyncio.run(connect())
+        except NotPlanned as error:
+            caught.append(str(error))
+
+    @operator.reconciler(Thing)
+    async def reconcile(_thing: Thing, _ctx: Context[Thing]) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, in_thread)
+
+    await cluster.install(Thing)
+    await cluster.client.create(Thing(meta("a")))
+    plan = await cluster.plan(operator)
+    assert "an operator connects a Client by itself" in caught[0]
+    assert "an operator tried to connect a Client by itself, which a plan rejects" in plan.notes

@@ -136,6 +136,24 @@ def test_a_comparison_names_what_only_one_version_does() -> None:
     assert compare([old], [old]) == ()
 
 
+def test_a_comparison_compares_what_the_lines_cut() -> None:
+    """A second container of a new Deployment, and the end of a long text: lines show 60 characters, but all counts."""
+
+    def version(*containers: str, end: str) -> PlannedObject:
+        spec = {"containers": [{"name": f"c{number}", "image": one} for number, one in enumerate(containers)]}
+        after = {"spec": {"template": {"spec": spec}}, "data": {"conf": "a" * 70 + end}}
+        return planned("a", change(Action.CREATE, "Deployment", "a", None, after))
+
+    long = "registry.example.com/a/very/long/name/of/an/image:1"
+    one, two = version(long, "second:1", end="x"), version(long, "second:2", end="y")
+    (found,) = compare([one], [two])
+    assert found.only_here == (
+        "+ Deployment a  spec.template.spec.containers[1].image second:1",
+        "+ Deployment a  data.conf …aaaaaaaaaax",
+    )
+    assert compare([one], [one]) == ()
+
+
 def test_a_comparison_names_calls_that_only_one_version_makes() -> None:
     """A version that announces to another system does more than one that does not, also without any change."""
     calls = (SkippedCall("https://dns.example.com", "POST"), SkippedCall("redis", "set the master", 2))

@@ -37,6 +37,9 @@ _CONFIDENTIAL: Final = re.compile(
     | client[_-]?secret | (?:api|private|secret|access|signing|encryption)[_-]?key ) s? $"""
 )
 
+#: The annotation in which `kubectl apply` keeps the whole manifest.
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
 #: Replaces the contents of Secrets in a text.
 Mask = Callable[[str], str]
 
@@ -121,7 +124,20 @@ def value_text(value: Any, mask: Mask = str) -> str:
 def without_confidential(document: JsonObject) -> JsonObject:
     """Return a document as `value_text` shows its values, but uncut: without passwords, tokens and credentials."""
     hidden: JsonObject = _without_credentials(_without_confidential(document, _DEEPEST))
+    annotations = (hidden.get("metadata") or {}).get("annotations") or {}
+    if _LAST_APPLIED in annotations:
+        shown = {**annotations, _LAST_APPLIED: _manifest_text(annotations[_LAST_APPLIED])}
+        hidden = {**hidden, "metadata": {**hidden["metadata"], "annotations": shown}}
     return hidden
+
+
+def _manifest_text(text: Any) -> str:
+    """Return the manifest in the annotation of `kubectl apply` without what is confidential in it."""
+    try:
+        manifest = _decode(text)
+    except (msgspec.MsgspecError, TypeError):
+        return MASK
+    return _encode(without_confidential(manifest)).decode() if manifest.__class__ is dict else MASK
 
 
 def _without_credentials(value: Any) -> Any:

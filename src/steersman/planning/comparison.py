@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from steersman.history.differences import value_text
 from steersman.history.records import FieldChange, ObjectName
 from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json
@@ -17,6 +18,8 @@ from steersman.planning.text import SIGNS, call_text, created_text, nothing_writ
 _Key: TypeAlias = tuple[str, ObjectName]
 #: Fields of one change that are shown.
 MOST_LINES: Final = 12
+#: Characters of a long text that are shown before the place where it differs.
+_BEFORE: Final = 10
 #: Fields whose values differ from plan to plan.
 _DRAWN: Final = re.compile(
     r"(uid|creationTimestamp|resourceVersion|[tT]ime|ownerReferences.*|clusterIPs?(\[\d+\])?|[nN]odePort)$"
@@ -152,6 +155,7 @@ def comparable(one: PlannedObject) -> PlannedObject:
                 change,
                 object=change.object._replace(name=text(change.object.name)),
                 fields=tuple(FieldChange(*map(text, field)) for field in change.fields),
+                after=text(change.after.decode()).encode(),
             )
             for change in one.changes
         ),
@@ -229,12 +233,14 @@ def _only(ones: tuple[PlannedObject, ...], others: tuple[PlannedObject, ...], ke
     if not ones:
         # A CRD that is not planned does not change.
         return ("not planned",) if controller else ()
-    known = {_identity(change): set(_field_lines(change, name.namespace)) for one in others for change in one.changes}
+    known = {_identity(change): change for one in others for change in one.changes}
     lines: list[str] = []
     for change in (change for one in ones for change in one.changes):
-        if _identity(change) in known:
-            own = _field_lines(change, name.namespace)
-            lines += [line for line in own if line not in known[_identity(change)]]
+        other = known.get(_identity(change))
+        if other is not None:
+            theirs = set(_field_lines(other, name.namespace))
+            own = [line for line in _field_lines(change, name.namespace) if line not in theirs]
+            lines += own or _cut_lines(change, other, name.namespace)
         else:
             lines += _change_lines(change, name.namespace)
     known_ends = {end for one in others for end in _ends(one)}
@@ -267,6 +273,41 @@ def _field_lines(change: Change, namespace: str) -> list[str]:
     head = _head(change, namespace)
     fields = [one for one in change.fields if not _is_drawn(one)]
     return [f"{head}  {one}" for one in fields] or [head]
+
+
+def _cut_lines(change: Change, other: Change, namespace: str) -> list[str]:
+    """Return the values that differ only where the lines of fields are cut: at their end, or inside of a list."""
+    if not change.after or not other.after:
+        return []
+    ours, theirs = (dict(_values("", decode_json(one.after))) for one in (change, other))
+    differing = {path: value for path, value in ours.items() if theirs.get(path) != value}
+    lines = [
+        f"{_head(change, namespace)}  {path} {value_text(_from_difference(value, theirs.get(path)))}"
+        for path, value in differing.items()
+        if not _is_drawn(FieldChange(path, "", str(value)))
+    ]
+    return lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], f"… {len(lines) - MOST_LINES:,} more values"]
+
+
+def _values(path: str, value: object) -> Iterator[tuple[str, object]]:
+    """Yield every value of a document with its path."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _values(f"{path}.{key}" if path else key, inner)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _values(f"{path}[{number}]", inner)
+    else:
+        yield path, value
+
+
+def _from_difference(value: object, other: object) -> object:
+    """Return a long text from shortly before the place where it differs from the other one."""
+    if not isinstance(value, str) or not isinstance(other, str):
+        return value
+    same = next((index for index, pair in enumerate(zip(value, other, strict=False)) if pair[0] != pair[1]), None)
+    start = (min(len(value), len(other)) if same is None else same) - _BEFORE
+    return f"…{value[start:]}" if start > _BEFORE else value
 
 
 def _head(change: Change, namespace: str) -> str:

@@ -214,7 +214,8 @@ class _Planner:
             self._note_what_is_left_out()
             await stack.enter_async_context(background(informers.run(), name="informers"))
             await self._sync()
-            stack.enter_context(no_own_clients(lambda number: self._declared()[number][0].name))
+            names = [operator.name for operator, _ in self._declared()]
+            stack.enter_context(no_own_clients(names.__getitem__, self._notes.setdefault))
             if self._options.notes_side_effects:
                 self._side_effects = stack.enter_context(side_effects())
             await stack.enter_async_context(background(self._run_controllers(), name="controllers"))

@@ -41,7 +41,7 @@ async def write_proposal(client: Client, obj: Unstructured) -> None:
         await client.as_manager(KUBECTL).apply(obj, force=True)
     else:
         schema = _schema_of(obj.gvk)
-        patch = three_way_patch(applied, obj.content, schema)
+        patch = three_way_patch(_with_annotations(applied), _with_annotations(obj.content), schema)
         kind = PatchType.MERGE if schema is _UNKNOWN else PatchType.STRATEGIC
         await client.as_manager(_CLIENT_SIDE).patch(found, patch, patch_type=kind)
 
@@ -56,6 +56,12 @@ def _last_applied(live: JsonObject) -> JsonObject | None:
     except DecodeError:
         return None
     return found if isinstance(found, dict) else None
+
+
+def _with_annotations(manifest: JsonObject) -> JsonObject:
+    """Return a manifest that has annotations, if only none: kubectl adds its own, so it never removes all of them."""
+    metadata = manifest.get("metadata") or {}
+    return {**manifest, "metadata": {**metadata, "annotations": metadata.get("annotations") or {}}}
 
 
 def _schema_of(gvk: GroupVersionKind) -> Schema:

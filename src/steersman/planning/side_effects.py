@@ -61,16 +61,23 @@ def side_effects() -> Iterator[dict[str, None]]:
 
 
 @contextmanager
-def no_own_clients(operator_of: Callable[[int], str]) -> Iterator[None]:
-    """Reject a `Client` that a planned run connects by itself; ``operator_of`` names the operator of a reconciler."""
+def no_own_clients(operator_of: Callable[[int], str], note: Callable[[str], object]) -> Iterator[None]:
+    """Reject a `Client` that a planned operator connects by itself, in a run or in a thread of its own.
+
+    ``operator_of`` names the operator of a reconciler; ``note`` records it, because the operator may catch the error.
+    """
+    thread = threading.get_ident()
 
     def reject() -> None:
         run = current_run.get()
-        if run is not None:
-            raise NotPlanned(
-                f"operator {operator_of(run.number)!r} connects a Client by itself, whose writes would be real: use "
-                "ctx.client, or declare the operator as one that cannot be planned with operator.refuse_plan(REASON)"
-            )
+        if run is None and threading.get_ident() == thread:
+            return
+        who = "an operator" if run is None else f"operator {operator_of(run.number)!r}"
+        note(f"{who} tried to connect a Client by itself, which a plan rejects")
+        raise NotPlanned(
+            f"{who} connects a Client by itself, whose writes would be real: use ctx.client, or declare the operator "
+            "as one that cannot be planned with operator.refuse_plan(REASON)"
+        )
 
     before_connecting.append(reject)
     try:
