@@ -1,6 +1,7 @@
 """What a planned operator prints does not disturb the plan, and has no secrets."""
 
 import logging
+import sys
 
 import pytest
 
@@ -30,3 +31,23 @@ def test_prints_go_to_standard_error_without_secrets(capsys: pytest.CaptureFixtu
     assert ("connecting with <hash>" in shown.err) is verbose
     assert ("RuntimeError: no login with <hash>" in shown.err) is verbose
     assert (list(root.handlers), root.level) == before
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("name", ["", "shop"])
+def test_handlers_that_a_module_has_set_up_are_masked(
+    capsys: pytest.CaptureFixture[str], name: str, *, verbose: bool
+) -> None:
+    """`logging.basicConfig` at import holds the stream of the process, before anything is planned."""
+    logger, handler = logging.getLogger(name), logging.StreamHandler(sys.stderr)
+    logger.addHandler(handler)
+    try:
+        with operator_output(mask, verbose=verbose):
+            logging.getLogger("shop").warning("connecting with %s", "hunter2")
+        logging.getLogger("shop").warning("later")
+    finally:
+        logger.removeHandler(handler)
+    shown = capsys.readouterr().err
+    assert "connecting with <hash>" in shown
+    assert "hunter2" not in shown
+    assert shown.endswith("later\n")

@@ -139,6 +139,11 @@ def test_two_versions_are_compared(tmp_path: Path) -> None:
         "    + ConfigMap a  data.log one",
         "1 object is planned differently. Nothing was written.",
     ]
+    settings = other / "pyproject.toml"
+    settings.write_text(settings.read_text().replace("[tool.steersman]", '[tool.steersman]\nwatch = ["kube-system"]'))
+    elsewhere = steer("plan", "--against", str(other))
+    assert elsewhere.exit_code == 2, elsewhere.output
+    assert "only here:\n    + ConfigMap a" in elsewhere.stdout, "the other one watches another namespace"
 
 
 @pytest.fixture

@@ -42,8 +42,27 @@ def operator_output(mask: Callable[[str], str], *, verbose: bool) -> Iterator[No
     """Send what is printed inside the block to standard error, and with ``verbose`` also what is logged."""
     stream = MaskedStream(sys.stderr, mask)
     logs = _shown_logs(stream) if verbose else _hidden_logs()
-    with logs, redirect_stdout(stream), redirect_stderr(stream):
+    with _masked_handlers(stream), logs, redirect_stdout(stream), redirect_stderr(stream):
         yield
+
+
+@contextmanager
+def _masked_handlers(stream: MaskedStream) -> Iterator[None]:
+    """Redirect the handlers that the operator's module has set up, which hold the streams of the process."""
+    own = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+    loggers = [logging.getLogger(), *map(logging.getLogger, list(logging.root.manager.loggerDict))]
+    found = [
+        (handler, handler.stream)
+        for handler in dict.fromkeys(handler for logger in loggers for handler in logger.handlers)
+        if isinstance(handler, logging.StreamHandler) and handler.stream in own
+    ]
+    for handler, _ in found:
+        handler.setStream(stream)
+    try:
+        yield
+    finally:
+        for handler, before in found:
+            handler.setStream(before)
 
 
 @contextmanager

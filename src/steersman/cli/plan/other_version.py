@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,15 +44,30 @@ def hash_key(*, is_shared: bool) -> bytes:
     return bytes.fromhex(os.environ.get(_HASH_KEY, ""))
 
 
-def plan_of_other(against: str, arguments: Iterable[str], proposed: bytes = b"") -> "ReadPlan":
-    """Return what the operator of a project or an image would do; it reads the proposed objects from its input."""
+def plan_of_other(
+    against: str,
+    arguments: Sequence[str],
+    proposed: bytes = b"",
+    namespaces: tuple[str, ...] = (),
+    watch: tuple[str, ...] = (),
+) -> "ReadPlan":
+    """Return what the operator of a project or an image would do; it reads the proposed objects from its input.
+
+    If the user names no namespaces, a project has those that it watches, and an image the ones that are watched here.
+    """
     folder = Path(against)
     if folder.is_dir() and not (folder / "oci-layout").is_file():
-        made = _run(_of_project(folder), arguments, proposed)
+        chosen = _options(namespaces or deployment_of(folder).watch)
+        made = _run(_of_project(folder), [*arguments, *chosen], proposed)
     else:
         with _image(against) as layout, TemporaryDirectory(prefix="steersman-") as place:
-            made = _run(_of_image(against, layout, Path(place)), arguments, proposed)
+            chosen = _options(namespaces or watch)
+            made = _run(_of_image(against, layout, Path(place)), [*arguments, *chosen], proposed)
     return _read(against, made)
+
+
+def _options(namespaces: Iterable[str]) -> list[str]:
+    return [text for name in namespaces for text in ("--namespace", name)]
 
 
 class _Other(NamedTuple):

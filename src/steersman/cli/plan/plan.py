@@ -51,7 +51,9 @@ class _PlanCommand(click.Command):
 @click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="Kubeconfig file.")
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
 @click.option("--as", "user", metavar="USER", help="Plan with the permissions of this user or service account.")
-@click.option("--namespace", "-n", "namespaces", metavar="NAME", multiple=True, help="Plan only this namespace.")
+@click.option(
+    "--namespace", "-n", "namespaces", metavar="NAME", multiple=True, help="Plan only this namespace; repeatable."
+)
 @click.option("--selector", "-l", metavar="LABELS", default="", help="Plan only objects with these labels.")
 @click.option(
     "--limit", type=click.IntRange(min=1), metavar="N", default=None, help="Plan at most N objects of each kind."
@@ -121,7 +123,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     where = Where(kubeconfig or dev_kubeconfig(kubeconfig, context), context, user)
     # First, because its errors are those of a mistyped name.
     arguments = [*where.arguments(), *_arguments(options)]
-    other = None if against is None else plan_of_other(against, arguments, _list_of(options.proposed))
+    proposed = _list_of(options.proposed)
+    other = plan_of_other(against, arguments, proposed, namespaces, deployment.watch) if against is not None else None
     with deployment.variables_set():
         with redirect_stdout(sys.stderr):
             loaded = [load_operator(target) for target in operators]
@@ -181,10 +184,8 @@ def _list_of(objects: "tuple[JsonObject, ...]") -> bytes:
 
 
 def _arguments(options: "PlanOptions") -> list[str]:
-    """Return the options of the command that choose what is planned."""
-    chosen = [text for name in options.namespaces for text in ("--namespace", name)]
-    if options.selector:
-        chosen += ["--selector", options.selector]
+    """Return the options of the command that choose what is planned, except namespaces."""
+    chosen = ["--selector", options.selector] if options.selector else []
     if options.limit:
         chosen += ["--limit", str(options.limit)]
     flags = {"--offline": options.offline, "--resume": options.resume}
